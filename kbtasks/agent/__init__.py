@@ -1,0 +1,1 @@
+"""MCP servers and framing of untrusted text for agents."""

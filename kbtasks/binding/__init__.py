@@ -1,0 +1,1 @@
+"""One vault pinned to one project: bind, verify, search, promote, receipts."""

@@ -1,0 +1,1 @@
+"""Web pages and PDFs kept as evidence bundles."""

@@ -1,0 +1,185 @@
+"""Files written so that a kill at any step leaves the old bytes or the new, and locks that die with their holder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from kbtasks.errors import AlreadyExists, Busy, RevisionConflict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+#: Called with the name of every step of a write; tests set it to kill the process there.
+on_step: Callable[[str], None] | None = None
+
+TEMPORARY_PREFIX = ".kbtasks-tmp-"
+
+
+def step(name: str) -> None:
+    """Announce a step of a write to whoever watches (fault tests only)."""
+    if on_step is not None:
+        on_step(name)
+
+
+def revision(data: bytes) -> str:
+    """The revision of a file's bytes: ``sha256:`` and 64 hex digits."""
+    from hashlib import sha256
+
+    return "sha256:" + sha256(data).hexdigest()
+
+
+def sync_directory(path: str) -> None:
+    """Make a rename or link inside ``path`` durable; a platform that cannot sync a directory is let off."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def make_private_directory(path: str) -> None:
+    """Create ``path`` and its missing parents with mode 0700; directories that exist keep their mode."""
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path) or "."
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            pass
+
+
+def _write_temporary(folder: str, data: bytes, mode: int) -> str:
+    from secrets import token_hex
+
+    path = os.path.join(folder, f"{TEMPORARY_PREFIX}{os.getpid()}-{token_hex(6)}")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), mode)
+    try:
+        step("temporary-created")
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        step("temporary-written")
+        os.fchmod(handle, mode)
+        os.fsync(handle)
+        step("temporary-synced")
+    except BaseException:
+        os.close(handle)
+        os.unlink(path)
+        raise
+    os.close(handle)
+    return path
+
+
+def atomic_write(path: str, data: bytes, *, mode: int = 0o644, expected: str | None = None) -> None:
+    """Replace ``path`` by ``data`` in one rename, after fsync.
+
+    mode: permission bits of the new file, exactly (the umask does not apply).
+    expected: revision the present bytes must have; RevisionConflict otherwise. Callers that race hold a Lock around it.
+    """
+    folder = os.path.dirname(path) or "."
+    temporary = _write_temporary(folder, data, mode)
+    try:
+        if expected is not None:
+            try:
+                with open(path, "rb") as file:
+                    actual = revision(file.read())
+            except FileNotFoundError:
+                actual = "absent"
+            if actual != expected:
+                raise RevisionConflict(path=path, expected=expected, actual=actual)
+        step("before-rename")
+        os.replace(temporary, path)
+    except BaseException:
+        try:
+            os.unlink(temporary)
+        except FileNotFoundError:
+            pass
+        raise
+    step("after-rename")
+    sync_directory(folder)
+
+
+def create_exclusive(path: str, data: bytes, *, mode: int = 0o644) -> None:
+    """Create ``path`` with ``data``, never over an existing file (AlreadyExists), whole or not at all."""
+    folder = os.path.dirname(path) or "."
+    temporary = _write_temporary(folder, data, mode)
+    try:
+        step("before-link")
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            raise AlreadyExists(path=path) from None
+        step("after-link")
+    finally:
+        os.unlink(temporary)
+    sync_directory(folder)
+
+
+class Lock:
+    """An exclusive advisory lock on a file, released by the system when its process dies.
+
+    path: the lock file, created 0600 in a directory that exists.
+    what: the thing locked, for the message of Busy.
+    wait: seconds to wait before Busy; 0 fails at once.
+    """
+
+    def __init__(self, path: str, *, what: str, wait: float = 0.0) -> None:
+        self.path = path
+        self.what = what
+        self.wait = wait
+        self._handle: int | None = None
+
+    def __enter__(self) -> Lock:
+        from time import monotonic, sleep
+
+        deadline = monotonic() + self.wait
+        pause = 0.001
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        while not _try_lock(handle):
+            if monotonic() >= deadline:
+                os.close(handle)
+                raise Busy(what=self.what, next="try again in a moment")
+            sleep(pause)
+            pause = min(pause * 2, 0.02)
+        self._handle = handle
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+if sys.platform == "win32":  # pragma: no cover
+
+    def _try_lock(handle: int) -> bool:
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+
+    def _try_lock(handle: int) -> bool:
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,1 @@
+"""Links, backlinks, relations, context of a code path, suggestions and history."""

@@ -1,0 +1,1 @@
+"""Derived data: the freshness sweep, index.db, vectors and rendered views."""

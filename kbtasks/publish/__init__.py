@@ -1,0 +1,1 @@
+"""A static site or graph page from a chosen slice of the vault."""

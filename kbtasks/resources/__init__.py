@@ -1,0 +1,1 @@
+"""The resource memory: records, store, search, sources and providers."""

@@ -1,0 +1,1 @@
+"""Search: exact, keyword, semantic and fused, with passages, filters and packing."""

@@ -1,0 +1,3 @@
+"""``init``: the folders and first pages of a new vault."""
+
+from __future__ import annotations

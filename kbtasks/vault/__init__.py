@@ -1,0 +1,1 @@
+"""The record: walking a vault, reading Markdown, resolving links, writing notes safely."""
