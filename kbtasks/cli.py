@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
-from kbtasks.command import COMMON, Context, Param
-from kbtasks.errors import Interrupted, KbError, UnknownCommand, UsageError
+from kbtasks.command import COMMON, Param, convert
+from kbtasks.errors import UnknownCommand, UsageError
 from kbtasks.tasks.table import TABLE, resolve
 
 if TYPE_CHECKING:
@@ -26,9 +25,9 @@ _HELP = {"--help", "-h"}
 
 
 def parse(command: Command, words: Sequence[str], common: dict[str, Any]) -> dict[str, Any]:
-    """Values of ``command``'s parameters from the ``words`` after its name; COMMON flags go into ``common``.
+    """The values given for ``command``'s parameters in the ``words`` after its name; COMMON flags go into ``common``.
 
-    Accepts ``--flag value``, ``--flag=value``, ``--no-flag`` for a flag that is on by default, and ``--`` before bare words.
+    Accepts ``--flag value``, ``--flag=value``, ``--no-flag`` where the flag is on by default, ``--`` before bare words.
     Raises UsageError in one line.
     """
     params = {param.flag: param for param in command.params}
@@ -68,41 +67,10 @@ def parse(command: Command, words: Sequence[str], common: dict[str, Any]) -> dic
             value = words[position]
             position += 1
         if param.kind == "list":
-            target.setdefault(param.name, []).append(value)
+            target.setdefault(param.name, []).append(convert(param, value))
         else:
             target[param.name] = convert(param, value)
     _fill_positional(command, values, bare)
-    return complete(command, values)
-
-
-def convert(param: Param, value: str) -> Any:
-    """``value`` as the type of ``param``; UsageError where it is not a number or not one of the choices."""
-    if param.kind == "int":
-        try:
-            return int(value)
-        except ValueError:
-            raise UsageError(message=f"--{param.flag} takes a whole number, not {value!r}") from None
-    if param.kind == "float":
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if number != number or number in (float("inf"), float("-inf")):
-            raise UsageError(message=f"--{param.flag} takes a number, not {value!r}")
-        return number
-    if param.choices and value not in param.choices:
-        raise UsageError(message=f"--{param.flag} takes one of {', '.join(param.choices)}, not {value!r}")
-    return value
-
-
-def complete(command: Command, values: dict[str, Any]) -> dict[str, Any]:
-    """``values`` with defaults added; UsageError names the first required parameter that is missing."""
-    for param in command.params:
-        if param.name not in values:
-            if param.required:
-                name = param.flag.upper() if param.positional else f"--{param.flag}"
-                raise UsageError(message=f"{command.name} needs {name}", next=f"kb {command.name} --help")
-            values[param.name] = list(param.default) if param.kind == "list" else param.default
     return values
 
 
@@ -165,54 +133,66 @@ def split(words: Sequence[str]) -> tuple[dict[str, Any], str | None, list[str]]:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line (without the program's name); return the exit code."""
-    from kbtasks.tasks.emit import emit, emit_error
+    from kbtasks.tasks import call
 
-    wants_json = "--json" in words
-    try:
-        common, name, rest = split(words)
-        if name is None or _HELP.intersection(rest[: rest.index("--") if "--" in rest else None]):
-            return _delegate(words, name, rest)
-        if name not in TABLE:
-            raise _unknown_command(name)
-        command = resolve(name)
-        values = parse(command, rest, common)
-        context = Context(cwd=os.getcwd(), environ=os.environ, common=common)
-        return emit(command.function(context, **values), context)
-    except KbError as error:
-        return emit_error(error, json=wants_json)
-    except KeyboardInterrupt:
-        return emit_error(Interrupted(), json=wants_json)
+    return call.guarded(lambda: _run(words), json="--json" in words)
 
 
-def _delegate(words: Sequence[str], name: str | None, rest: list[str]) -> int:
-    from kbtasks import __version__
+def _run(words: Sequence[str]) -> int:
+    from kbtasks.tasks import call
 
-    if name is None and rest in (["--version"], ["-V"]):
-        sys.stdout.write(f"kb {__version__}\n")
-        return 0
-    raise UsageError(message="no help yet")
+    common, name, rest = split(words)
+    if name is None:
+        if rest[:1] in (["--version"], ["-V"]):
+            from kbtasks import __version__
+
+            sys.stdout.write(f"kb {__version__}\n")
+            return 0
+        return _delegate(list(words))
+    options = rest[: rest.index("--")] if "--" in rest else rest
+    if _HELP.intersection(options):
+        return _delegate(["--help", name]) if name in TABLE else _unknown(name)
+    if name not in TABLE:
+        return _unknown(name)
+    command = resolve(name)
+    if not command.words and _names_another_task(command, options):
+        return _delegate(list(words))
+    values = parse(command, rest, common)
+    return call.run(command, values, common)
 
 
-def _unknown_command(name: str) -> UnknownCommand:
+def _names_another_task(command: Command, words: Sequence[str]) -> bool:
+    """Whether a bare word after those that ``command`` can take is a task: ``kb refresh check``."""
+    flags = {param.flag: param for param in command.params} | _COMMON_PARAMS
+    bare = 0
+    takes = 0 if command.positional is None else 1
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if word.startswith("-") and word != "-":
+            param = flags.get(word[2:])
+            position += param is not None and param.kind != "bool"
+            continue
+        bare += 1
+        if bare > takes and word in TABLE:
+            return True
+    return False
+
+
+def _delegate(words: list[str]) -> int:
+    from kbtasks.tasks.invoked import run_program
+
+    return run_program(words)
+
+
+def _unknown(name: str) -> int:
     from difflib import get_close_matches
 
     close = get_close_matches(name, list(TABLE), 1)
-    return UnknownCommand(name=name, next=f"kb {close[0]}" if close else "kb --list")
+    raise UnknownCommand(name=name, next=f"did you mean: kb {close[0]}" if close else "kb --help lists them")
 
 
 def main() -> None:
     """Entry point of the console script ``kb``."""
-    try:
-        code = run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader has what it wanted (`| head`)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        code = 0
-    except Exception as error:
-        if os.environ.get("KB_DEBUG"):
-            raise
-        sys.stderr.write(
-            f"kb: this is a bug: {type(error).__name__}: {error}\n  next: run again with KB_DEBUG=1 and report it\n"
-        )
-        code = 1
-    sys.exit(code)
+    sys.exit(run(sys.argv[1:]))

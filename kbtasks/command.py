@@ -1,7 +1,7 @@
 """The command record: one definition per task, read from its function's signature, behind both doors.
 
-``@command`` keeps a Command for the function; ``kbtasks.tasks.table`` maps names to modules, imported on use. The lean door
-(``kbtasks.cli``) parses from the record itself, the invoke door builds its tasks from the same record.
+``@command`` keeps a Command for the function; ``kbtasks.tasks.table`` maps names to modules, imported on use. The lean
+door (``kbtasks.cli``) parses from the record itself, the invoke door builds its tasks from the same record.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_INPUT_BYTES = 16 << 20
 
 
 class Param:
-    """One parameter of a command: ``name`` as in Python, ``flag`` as typed, ``kind`` one of str, int, float, bool, list.
+    """One parameter of a command: ``name`` as in Python, ``flag`` as typed, ``kind`` (str, int, float, bool or list).
 
     required: it has no default. positional: it may be given without its flag. choices: the allowed words, if bounded.
     """
@@ -147,6 +147,40 @@ def lookup(name: str) -> Command:
     return _registry[name]
 
 
+def convert(param: Param, value: str) -> Any:
+    """``value`` as the type of ``param``; UsageError where it is not a number or not one of the choices."""
+    if param.kind == "int":
+        try:
+            number = int(value) if value.isascii() else None
+        except ValueError:
+            number = None
+        if number is None or abs(number) >= 1 << 63:
+            raise UsageError(message=f"--{param.flag} takes a whole number, not {value[:80]!r}")
+        return number
+    if param.kind == "float":
+        try:
+            real = float(value) if value.isascii() else float("nan")
+        except ValueError:
+            real = float("nan")
+        if not -1e308 < real < 1e308:  # false for NaN too
+            raise UsageError(message=f"--{param.flag} takes a number, not {value[:80]!r}")
+        return real
+    if param.choices and value not in param.choices:
+        raise UsageError(message=f"--{param.flag} takes one of {', '.join(param.choices)}, not {value[:80]!r}")
+    return value
+
+
+def complete(command: Command, values: dict[str, Any]) -> dict[str, Any]:
+    """``values`` with defaults added; UsageError names the first required parameter that is missing."""
+    for param in command.params:
+        if param.name not in values:
+            if param.required:
+                name = param.flag.upper() if param.positional else f"--{param.flag}"
+                raise UsageError(message=f"{command.name} needs {name}", next=f"kb {command.name} --help")
+            values[param.name] = list(param.default) if param.kind == "list" else param.default
+    return values
+
+
 class Context:
     """What a task needs to know of its call: folders, settings, and how to answer. Built once, at the top.
 
@@ -207,7 +241,10 @@ class Context:
         return os.path.normpath(os.path.join(self.cwd, value))
 
     def read_input(self, value: str, *, limit: int = MAX_INPUT_BYTES) -> bytes:
-        """The bytes of the file ``value``, or of stdin for ``-``; UsageError past ``limit`` bytes, NotFound where absent."""
+        """The bytes of the file ``value``, or of stdin for ``-``.
+
+        Raises UsageError past ``limit`` bytes, NotFound where there is no such file.
+        """
         import sys
 
         if value == "-":

@@ -88,7 +88,7 @@ class Settings:
 
 
 def parse_settings(data: bytes, *, what: str) -> Settings:
-    """Settings from the bytes of a ``kb.toml``; UsageError with the line where it is not TOML, InvalidInput by schema."""
+    """Settings from the bytes of a ``kb.toml``; UsageError where it is not TOML, InvalidInput where the schema says no."""
     import tomllib
 
     from kbtasks import schema

@@ -81,7 +81,7 @@ class Ambiguous(KbError):
 
 
 class NoVault(NotFound):
-    """No vault was found from {start}: no kb.toml, .kbtasks or .obsidian upward, and no kb/ folder in the repository."""
+    """No vault was found from {start}: no kb.toml, .kbtasks or .obsidian upward, and no kb/ in the repository."""
 
     code = "no-vault"
 
@@ -171,6 +171,12 @@ class ProcessOverflow(Unavailable):
     """{program} wrote more than {limit} bytes and was ended."""
 
     code = "overflow"
+
+
+class ProcessUnproven(Unavailable):
+    """{program} (process {pid}) was told to end, but could not be shown to have ended."""
+
+    code = "unproven"
 
 
 class ProcessFailed(Unavailable):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """Where something stands in a file: ``line`` from 1, ``start`` and ``end`` as byte offsets into the file's bytes."""
+    """Where something stands in a file: ``line`` from 1, ``start`` and ``end`` as byte offsets into its bytes."""
 
     __slots__ = ("end", "line", "start")
 
@@ -82,8 +82,8 @@ class Tag:
 class Section:
     """A heading-bounded piece of the body: ``path`` holds the headings above it, outermost first.
 
-    ``start`` and ``end`` are byte offsets of the whole section, its own heading line included; ``line`` and ``end_line``
-    its first and last line. Text before the first heading is a section with an empty path.
+    ``start`` and ``end`` are byte offsets of the whole section, its own heading line included; ``line`` and
+    ``end_line`` its first and last line. Text before the first heading is a section with an empty path.
     """
 
     __slots__ = ("end", "end_line", "line", "path", "start")
@@ -117,11 +117,12 @@ class ParsedNote:
 
     path: vault-relative, POSIX separators, exactly as on disk (surrogate-escaped where not UTF-8).
     id: path without its ``.md``, NFC.
-    text: the whole file decoded (BOM removed); ``body_start`` is the byte offset where the body begins, ``body_line`` its line.
-    encoding: ``utf-8``, ``utf-16-le``, ``utf-16-be`` or ``latin-1`` (byte offsets always speak of the file's own bytes).
+    text: the whole file decoded (BOM removed). body_start: byte offset where the body begins; body_line its line.
+    encoding: ``utf-8``, ``utf-16-le``, ``utf-16-be`` or ``latin-1`` (byte offsets speak of the file's own bytes).
     revision: ``sha256:`` and 64 hex digits of the file's bytes.
     meta: front matter as JSON values (dates stay text); empty where absent or broken.
-    title: front matter title, else first H1, else the file's name. title_source says which: ``frontmatter``, ``heading``, ``name``.
+    title: front matter title, else first H1, else the file's name.
+    title_source: which of them it was: ``frontmatter``, ``heading`` or ``name``.
     summary: description, else the first prose paragraph, at most 180 characters.
     """
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kbtasks.errors import KbError
     from kbtasks.model.result import Result
 
-#: Control characters other than tab and newline, and the bidirectional controls, which can rewrite what a terminal shows.
+#: Control characters other than tab and newline, and the bidirectional controls: they can rewrite a terminal.
 _HIDDEN = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160))) | dict.fromkeys(
     (1564, 8206, 8207, *range(8234, 8239), *range(8294, 8298))
 )

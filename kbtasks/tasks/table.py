@@ -5,7 +5,9 @@ from __future__ import annotations
 from kbtasks import command
 
 #: One line per task; the module registers it with ``@command``.
-TABLE: dict[str, str] = {}
+TABLE: dict[str, str] = {
+    "init": "init",
+}
 
 
 def resolve(name: str) -> command.Command:

@@ -1,0 +1,91 @@
+"""Writes the reference pages from their sources: commands.md, schemas.md and exit-codes.md. A test holds them true."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+
+from kbtasks import errors, schema
+from kbtasks.command import COMMON, Param
+from kbtasks.tasks.invoked import described
+from kbtasks.tasks.table import all_commands
+
+HERE = Path(__file__).resolve().parent
+MADE = "<!-- Made by `inv docs`; edit the source instead. -->\n\n"
+
+
+def commands() -> str:
+    """Every command with what it does, its flags and the schema of its result."""
+    lines = [
+        "# Commands",
+        "",
+        MADE.strip(),
+        "",
+        "`kb NAME [TEXT] [--flags]`, or in a repository with a `tasks.py`: `inv NAME ...`. Flags may stand before or after the",
+        "text, as `--flag value` or `--flag=value`; a repeatable flag may be given several times. Text that begins with a dash goes",
+        "after `--`, or by the flag of its name. With `inv`, quote text of several words, give an optional text by its flag, and put",
+        "`--help` before the task; in `kb` several bare words are one text.",
+        "",
+    ]
+    for command in sorted(all_commands(), key=lambda command: command.name):
+        word = ""
+        if command.positional is not None:
+            word = command.positional.flag.upper() + ("..." if command.words else "")
+            word = f" {word}" if command.positional.required else f" [{word}]"
+        lines += [f"## {command.name}", "", f"`kb {command.name}{word}`", "", inspect.cleandoc(command.doc), ""]
+        if command.params:
+            lines += ["| flag | meaning |", "|---|---|"]
+            lines += [f"| `--{param.flag}` | {_cell(described(param))} |" for param in command.params]
+            lines.append("")
+        lines += [f"Result: [{command.schema}](schemas.md#{command.schema}).", ""]
+    lines += ["## Flags of every command", "", "| flag | meaning |", "|---|---|"]
+    for name, default, text in COMMON:
+        param = Param(name, default, required=False, positional=False, help=text, choices=())
+        lines.append(f"| `--{param.flag}` | {_cell(described(param))} |")
+    return "\n".join(lines) + "\n"
+
+
+def schemas() -> str:
+    """Every schema with its fields and first example."""
+    lines = ["# Documents", "", MADE.strip(), ""]
+    for name in schema.names():
+        document = schema.load(name)
+        lines += [f"## {name}", "", document["description"], ""]
+        properties = document.get("properties", {})
+        if properties:
+            required = set(document.get("required", ()))
+            lines += ["| field | type | meaning |", "|---|---|---|"]
+            for field, rule in properties.items():
+                kind = rule.get("type", "const" if "const" in rule else "reference" if "$ref" in rule else "any")
+                kind = " or ".join(kind) if isinstance(kind, list) else kind
+                star = "" if field in required else " (optional)"
+                lines.append(f"| `{field}`{star} | {kind} | {_cell(rule.get('description', ''))} |")
+            lines.append("")
+        for example in document.get("examples", [])[:1]:
+            lines += ["```json", json.dumps(example, ensure_ascii=False, indent=1), "```", ""]
+    return "\n".join(lines)
+
+
+def exit_codes() -> str:
+    """The error tree with codes, exit codes and messages."""
+    lines = ["# Exit codes and errors", "", MADE.strip(), "", "| code | exit | message |", "|---|---|---|"]
+    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.KbError)]
+    for each in sorted(found, key=lambda item: (item.exit_code, item.code)):
+        message = " ".join((each.__doc__ or "").split("\n\n")[0].split())
+        lines.append(f"| `{each.code}` | {each.exit_code} | {_cell(message)} |")
+    lines += ["", "Exit 0 is done (also: nothing matched, a partial read); 3 means that `check` or a verification found problems; 9 that some",
+              "items of a write failed or are pending. Plain `doit` keeps its own codes; under `inv`, 1 is also invoke's parse error."]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+PAGES = {"commands.md": commands, "schemas.md": schemas, "exit-codes.md": exit_codes}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (HERE / name).write_text(page(), encoding="utf-8")
+        print(f"wrote docs/{name}")

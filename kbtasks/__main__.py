@@ -1,0 +1,5 @@
+"""``python -m kbtasks`` is ``kb``."""
+
+from kbtasks.cli import main
+
+main()
