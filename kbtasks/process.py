@@ -108,7 +108,7 @@ def run(
     max_stderr: only this many bytes of its tail are kept. stderr_limit: bytes of stderr that end it too; None: no end.
     input: bytes for stdin; None gives /dev/null.
     executable: what is really started, when not ``argv[0]``: a path, or an open descriptor of a binary (closed at
-    exec). A name without a slash is looked up in the absolute entries of ``env``'s PATH, never in the working directory.
+    exec). A name without a slash is looked up in the absolute entries of the PATH in ``env``, never in the cwd.
     pass_fds: descriptors the child inherits; it has no other than 0, 1 and 2.
     held: positions in ``argv`` that become paths through which the child can open the given descriptors (Linux only).
     before_exec: called with the child's identity while it exists but has not executed; after_exec: once it has. What
