@@ -1,0 +1,210 @@
+"""The search tables of ``index.db``: one row per piece of a note, read by SQLite's FTS5 as external content.
+
+search_text  one row per piece: a heading-bounded section, or part of one longer than PIECE characters
+    id              note rowid * 4096 + ordinal, so that ``id >> 12`` is the note; every note has an ordinal 0
+    line, start_byte, end_byte   where the piece stands in the file; these bytes are ``body`` in the note's encoding
+    title           the note's title                  heading   the headings above, its own last, one a line
+    body            the piece exactly as written      words     whole identifiers and more, see ``tokens.identifiers``
+    alias, path, tags, meta   of the note, only at ordinal 0; meta: values of the other front matter, without keys
+    grams           1 where the row has text for search_grams
+search       FTS5 over the eight text columns, porter and unicode61 restricted to letters of cased scripts and digits
+search_grams FTS5 over the bigrams and words of uncased scripts (``tokens.grams``), computed by a view
+search_row, search_grams_row   fts5vocab of each: term, doc (rows that hold it), cnt
+
+SQLite 3.40 cannot delete from a contentless table, so the text is kept: a row is deleted with its old values first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from kbtasks.index import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from sqlite3 import Connection
+    from typing import Any
+
+    from kbtasks.model.note import ParsedNote
+
+#: Longest piece in characters before a section is cut, at a blank line, a line end, or else a space.
+PIECE = 4000
+#: Bits of a row's id that number the pieces of a note.
+SHIFT = 12
+_MAX_PIECES = (1 << SHIFT) - 1
+_MAX_META = 1 << 16
+_OWN_COLUMNS = frozenset(("title", "aliases", "alias", "tags", "tag"))
+
+#: The FTS columns in order; ranking gives their weights in this order.
+COLUMNS = ("title", "heading", "body", "words", "alias", "path", "tags", "meta")
+_LIST = ", ".join(COLUMNS)
+
+DDL = f"""
+CREATE TABLE search_text (
+    id INTEGER PRIMARY KEY, line INTEGER NOT NULL, start_byte INTEGER NOT NULL, end_byte INTEGER NOT NULL,
+    grams INTEGER NOT NULL, {", ".join(f"{column} TEXT NOT NULL" for column in COLUMNS)}
+);
+CREATE VIEW search_grams_text AS SELECT id, kb_grams(title || ' ' || alias) AS title,
+    kb_grams(heading || ' ' || body || ' ' || path || ' ' || tags || ' ' || meta) AS body
+    FROM search_text WHERE grams = 1;
+CREATE VIRTUAL TABLE search USING fts5 ({_LIST}, content='search_text', content_rowid='id',
+    tokenize="porter unicode61 remove_diacritics 2 categories 'Lu Ll Lt N* Co'");
+CREATE VIRTUAL TABLE search_grams USING fts5 (title, body, content='search_grams_text', content_rowid='id',
+    tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co M*'");
+CREATE VIRTUAL TABLE search_row USING fts5vocab ('search', 'row');
+CREATE VIRTUAL TABLE search_grams_row USING fts5vocab ('search_grams', 'row');
+INSERT INTO search (search, rank) VALUES ('hashsize', 4194304);
+"""
+
+
+def create(connection: Connection) -> None:
+    """Create the search tables in an empty database, inside the open transaction."""
+    for statement in DDL.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+
+
+def add(connection: Connection, rowid: int, note: ParsedNote) -> None:
+    """Add the pieces of ``note``, whose row in the table ``note`` is ``rowid``."""
+    title = _clean(note.title)
+    alias = _clean("\n".join(note.aliases))
+    path = _clean(normalize("NFC", note.path))
+    tags = _clean("\n".join(dict.fromkeys(tag.name for tag in note.tags)))
+    meta = _clean(_meta_text(note.meta))
+    beside = "\n".join((title, alias, path, tags, meta))
+    first = tokens.identifiers(beside)
+    for ordinal, (line, start, end, heading, body) in enumerate(_pieces(note)):
+        row = rowid << SHIFT | ordinal
+        names = tokens.identifiers(body)
+        values: tuple[str, ...]
+        if ordinal == 0:
+            values = (title, heading, body, f"{first} {names}".strip(), alias, path, tags, meta)
+            whole = f"{heading} {body} {path} {tags} {meta}"
+        else:
+            values = (title, heading, body, names, "", "", "", "")
+            whole = f"{heading} {body}"
+        in_title = tokens.grams(f"{title} {values[4]}")
+        in_body = tokens.grams(whole)
+        grams = 1 if in_title or in_body else 0
+        connection.execute(
+            "INSERT INTO search_text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (row, line, start, end, grams, *values),
+        )
+        connection.execute(f"INSERT INTO search (rowid, {_LIST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *values))
+        if grams:
+            connection.execute(
+                "INSERT INTO search_grams (rowid, title, body) VALUES (?, ?, ?)", (row, in_title, in_body)
+            )
+
+
+def remove(connection: Connection, rowid: int) -> None:
+    """Remove the pieces of the note ``rowid``; nothing happens where it has none."""
+    low, high = rowid << SHIFT, (rowid + 1) << SHIFT
+    rows = connection.execute(
+        f"SELECT id, grams, {_LIST} FROM search_text WHERE id >= ? AND id < ?", (low, high)
+    ).fetchall()
+    for row, grams, *values in rows:
+        connection.execute(
+            f"INSERT INTO search (search, rowid, {_LIST}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *values)
+        )
+        if grams:
+            title, heading, body, _, alias, path, tags, meta = values
+            old = (tokens.grams(f"{title} {alias}"), tokens.grams(f"{heading} {body} {path} {tags} {meta}"))
+            connection.execute(
+                "INSERT INTO search_grams (search_grams, rowid, title, body) VALUES ('delete', ?, ?, ?)", (row, *old)
+            )
+    connection.execute("DELETE FROM search_text WHERE id >= ? AND id < ?", (low, high))
+
+
+def optimize(connection: Connection) -> None:
+    """Merge the FTS segments after a bulk load: smaller, and quicker to ask."""
+    for table in ("search", "search_grams"):
+        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+
+
+def faults(connection: Connection) -> list[str]:
+    """What an integrity check of the search tables against their text finds wrong, as sentences; empty when sound."""
+    from sqlite3 import DatabaseError
+
+    connection.create_function("kb_grams", 1, tokens.grams, deterministic=True)
+    found = []
+    for table in ("search", "search_grams"):
+        try:
+            connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
+        except DatabaseError as error:
+            found.append(f"{table} does not agree with its text: {error}")
+    return found
+
+
+def _clean(text: str) -> str:
+    """``text`` as SQLite can hold it: bytes that are not UTF-8 become U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
+
+
+def _meta_text(meta: dict[str, Any]) -> str:
+    """The text values of front matter other than title, aliases and tags, one a line, bounded."""
+    out: list[str] = []
+    size = 0
+    left: list[Any] = [value for key, value in reversed(meta.items()) if key.lower() not in _OWN_COLUMNS]
+    while left and size < _MAX_META:
+        value = left.pop()
+        if isinstance(value, dict):
+            left.extend(reversed(value.values()))
+        elif isinstance(value, list):
+            left.extend(reversed(value))
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            text = str(value)[:_MAX_META]
+            size += len(text) + 1
+            out.append(text)
+    return "\n".join(out)
+
+
+def _pieces(note: ParsedNote) -> Iterator[tuple[int, int, int, str, str]]:
+    """(line, start byte, end byte, headings, text) of each piece of the body; at least one."""
+    data = note.text.encode(note.encoding, "surrogatepass" if note.encoding.startswith("utf") else "replace")
+    mark = max(note.size - len(data), 0)  # a byte order mark is no part of the text
+    sections = [(s.line, s.start, s.end, "\n".join(s.path)) for s in note.sections]
+    if not sections:
+        sections = [(note.body_line, note.body_start, note.size, "")]
+    limit = PIECE
+    total = sum(max(end - start, 0) for _, start, end, _ in sections)
+    if len(sections) + total // PIECE * 2 > _MAX_PIECES:  # a huge file: pieces grow instead
+        sections = [(note.body_line, note.body_start, note.size, "")]
+        limit = max(PIECE, total // (_MAX_PIECES // 4))
+    one_byte = note.encoding == "latin-1"
+    for first, start, end, heading in sections:
+        text = data[start - mark : end - mark].decode(note.encoding, "replace")
+        at, line = start, first
+        for part in cut(text, limit):
+            plain = one_byte or (part.isascii() and note.encoding == "utf-8")
+            size = len(part) if plain else len(part.encode(note.encoding, "replace"))
+            yield line, at, at + size, _clean(heading), _clean(part)
+            at += size
+            line += part.count("\n")
+
+
+def cut(text: str, limit: int) -> Iterator[str]:
+    """``text`` in parts of about ``limit`` characters at most, never cut inside a word; joined they are ``text``."""
+    start = 0
+    while len(text) - start > limit:
+        end = text.rfind("\n\n", start + limit // 2, start + limit)
+        end = end + 2 if end >= 0 else text.rfind("\n", start + limit // 2, start + limit) + 1
+        if end <= 0:
+            end = _gap(text, start + limit)
+        yield text[start:end]
+        start = end
+    if start < len(text) or not text:
+        yield text[start:]
+
+
+def _gap(text: str, wanted: int) -> int:
+    """The first place from ``wanted`` on where no word is cut; the end of ``text`` where there is none."""
+    end = wanted
+    while end < len(text) and not text[end - 1].isspace() and text[end - 1] not in "。！？；，、":
+        end += 1
+    return end
