@@ -158,11 +158,17 @@ class Lock:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._handle is not None:
+            _unlock(self._handle)  # a child just being started may hold a copy of the descriptor for a moment
             os.close(self._handle)
             self._handle = None
 
 
 if sys.platform == "win32":  # pragma: no cover
+
+    def _unlock(handle: int) -> None:
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
 
     def _try_lock(handle: int) -> bool:
         import msvcrt
@@ -175,6 +181,11 @@ if sys.platform == "win32":  # pragma: no cover
 
 else:
 
+    def _unlock(handle: int) -> None:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
     def _try_lock(handle: int) -> bool:
         import fcntl
 
@@ -183,3 +194,93 @@ else:
         except OSError:
             return False
         return True
+
+
+class FolderLock:
+    """An exclusive lock on a folder itself (flock on its descriptor): no lock file, and it dies with its process.
+
+    folder: an existing folder. what, wait: as for Lock. Where a folder cannot be locked, a file inside ``.kbtasks`` is.
+    """
+
+    def __init__(self, folder: str, *, what: str, wait: float = 30.0) -> None:
+        self.folder = folder
+        self.what = what
+        self.wait = wait
+        self._handle: int | None = None
+        self._file: Lock | None = None
+
+    def __enter__(self) -> FolderLock:
+        from time import monotonic, sleep
+
+        if sys.platform == "win32":  # pragma: no cover
+            os.makedirs(os.path.join(self.folder, ".kbtasks"), exist_ok=True)
+            self._file = Lock(os.path.join(self.folder, ".kbtasks", "write.lock"), what=self.what, wait=self.wait)
+            self._file.__enter__()
+            return self
+        deadline = monotonic() + self.wait
+        pause = 0.0005
+        handle = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+        while not _try_lock(handle):
+            if monotonic() >= deadline:
+                os.close(handle)
+                raise Busy(what=self.what, next="try again in a moment")
+            sleep(pause)
+            pause = min(pause * 2, 0.02)
+        self._handle = handle
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:  # pragma: no cover
+            self._file.__exit__(kind, value, trace)
+        if self._handle is not None:
+            _unlock(self._handle)  # a child just being started may hold a copy of the descriptor for a moment
+            os.close(self._handle)
+            self._handle = None
+
+
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+
+
+def _renameat2(source: str, source_folder: int, target: str, target_folder: int, flags: int) -> bool:
+    """Call renameat2(2); False where the system or its file system does not know it (then nothing was done)."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+    import errno
+
+    try:
+        function = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    result = function(source_folder, os.fsencode(source), target_folder, os.fsencode(target), ctypes.c_uint(flags))
+    if result == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.EINVAL, errno.ENOSYS, errno.EXDEV, errno.ENOTSUP):
+        return False
+    raise OSError(code, os.strerror(code), source, None, target)
+
+
+def exchange(staged: str, name: str, folder: int) -> None:
+    """Swap the file ``staged`` (a path) with ``name`` in the folder descriptor; ``staged`` then holds what was there.
+
+    Without renameat2 the old bytes are linked to ``staged`` first and the new ones renamed over: not one step, but
+    never a moment without a file.
+    """
+    if _renameat2(staged, -100, name, folder, _RENAME_EXCHANGE):  # -100: AT_FDCWD
+        return
+    old = staged + ".old"
+    os.link(name, old, src_dir_fd=folder, follow_symlinks=False)
+    os.rename(staged, name, dst_dir_fd=folder)
+    os.rename(old, staged)
+
+
+def rename_exclusive(source: str, source_folder: int, target: str, target_folder: int) -> None:
+    """Rename between two folder descriptors, never over an existing file (FileExistsError)."""
+    if _renameat2(source, source_folder, target, target_folder, _RENAME_NOREPLACE):
+        return
+    os.link(source, target, src_dir_fd=source_folder, dst_dir_fd=target_folder, follow_symlinks=False)
+    os.unlink(source, dir_fd=source_folder)

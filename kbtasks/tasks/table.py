@@ -7,6 +7,18 @@ from kbtasks import command
 #: One line per task; the module registers it with ``@command``.
 TABLE: dict[str, str] = {
     "init": "init",
+    "note.create": "note",
+    "note.set": "note",
+    "note.append": "note",
+    "note.replace": "note",
+    "note.move": "move",
+    "note.delete": "move",
+    "relation.add": "relation",
+    "relation.remove": "relation",
+    "plan.create": "plan",
+    "plan.add": "plan",
+    "plan.close": "plan",
+    "plan.list": "plan",
 }
 
 

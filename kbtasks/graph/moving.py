@@ -1,0 +1,247 @@
+"""A note or folder moved, with every link that led to it: planned first as exact edits, then applied all or none.
+
+A link is rewritten only where it would otherwise lead elsewhere or nowhere: links to what moves, links of what moves, and
+links to other notes that the new name would capture. The form a link has (bare name, path, relative path, with or without
+``.md``, percent escapes, angle brackets) is kept where that form still leads there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from kbtasks.errors import AlreadyExists, NotFound, Refused, UsageError
+from kbtasks.graph.moved import MovedNames
+from kbtasks.index.names import IndexNames
+from kbtasks.index.tables import bindable
+from kbtasks.model.note import Link, Place
+from kbtasks.vault.names import file_keys, note_keys, without_note_suffix
+from kbtasks.vault.places import check_path
+from kbtasks.vault.resolve import MARKDOWN_KINDS, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from sqlite3 import Connection
+
+    from kbtasks.vault.names import Names
+
+#: Characters that end or split a wikilink: no link could ever name a note with them.
+_UNLINKABLE = re.compile(r"[#^|]|\[\[|\]\]")
+MAX_MOVED = 10_000
+_PLAIN_IN_DESTINATION = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/!$&'*+,;=:@~-._")
+
+
+class Edit:
+    """One link rewritten: in the note ``path`` (before the move) the bytes ``start`` to ``end`` become ``new``."""
+
+    __slots__ = ("end", "line", "new", "old", "path", "start")
+
+    def __init__(self, path: str, place: Place, old: str, new: str) -> None:
+        self.path = path
+        self.line = place.line
+        self.start = place.start
+        self.end = place.end
+        self.old = old
+        self.new = new
+
+
+class MovePlan:
+    """What a move does. notes, files: old path -> new path. edits: by path and place. unsolved: links that cannot follow."""
+
+    __slots__ = ("edits", "files", "notes", "unsolved")
+
+    def __init__(self, notes: dict[str, str], files: dict[str, str]) -> None:
+        self.notes = notes
+        self.files = files
+        self.edits: list[Edit] = []
+        self.unsolved: list[tuple[str, int, str]] = []
+
+
+def check_new_name(path: str) -> None:
+    """Refuse a path that a wikilink could never name (``#``, ``^``, ``|``, ``[[``, ``]]``), or that leaves the vault."""
+    check_path(path)
+    if _UNLINKABLE.search(path):
+        raise UsageError(message=f"no link can lead to {path!r}: a note's name holds none of # ^ | [[ ]]")
+
+
+def plan_move(connection: Connection, root: str, source: str, target: str) -> MovePlan:
+    """Plan moving the note ``source`` to ``target`` (paths), or the folder ``source`` with all it holds to ``target``.
+
+    connection: a fresh index of the vault at ``root``. Raises NotFound, AlreadyExists, Refused, UsageError.
+    """
+    notes, files = _moves(connection, root, source, target)
+    plan = MovePlan(notes, files)
+    names = MovedNames(IndexNames(connection), notes, files)
+    for path, link, old_target in _affected(connection, notes, files):
+        wanted = notes.get(old_target) or files.get(old_target) or old_target
+        new_source = notes.get(path, path)
+        if _leads(link, new_source, names, wanted):
+            continue
+        rewritten = _rewritten(link, new_source, wanted, names)
+        if rewritten is None:
+            plan.unsolved.append((path, link.place.line, link.raw))
+            continue
+        plan.edits.append(Edit(path, link.place, link.raw, rewritten))
+    plan.edits.sort(key=lambda edit: (edit.path, edit.start))
+    return plan
+
+
+def edited(data: bytes, edits: list[Edit]) -> bytes:
+    """``data`` with the raw text of each link replaced; Refused where a link does not stand where the index says."""
+    parts: list[bytes] = []
+    position = 0
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        old = os.fsencode(edit.old)
+        at = data.find(old, edit.start, edit.end)
+        if at < 0:
+            raise Refused(
+                message=f"the link in {edit.path}:{edit.line} does not stand where it did", next="kb refresh --force"
+            )
+        parts += [data[position:at], os.fsencode(edit.new)]
+        position = at + len(old)
+    return b"".join([*parts, data[position:]])
+
+
+def _moves(connection: Connection, root: str, source: str, target: str) -> tuple[dict[str, str], dict[str, str]]:
+    if connection.execute("SELECT 1 FROM note WHERE path = CAST(? AS TEXT)", (bindable(source),)).fetchone():
+        target = target if target.lower().endswith(".md") else target + ".md"
+        notes, files = {source: target}, {}
+    else:
+        folder = source.rstrip("/") + "/"
+        inside = (folder, folder[:-1] + "0")  # "0" follows "/" in every byte order
+        rows = connection.execute("SELECT path FROM note WHERE path > ? AND path < ?", inside)
+        notes = {path: f"{target.rstrip('/')}/{path[len(folder) :]}" for (path,) in rows}
+        rows = connection.execute("SELECT path FROM attachment WHERE path > ? AND path < ?", inside)
+        files = {path: f"{target.rstrip('/')}/{path[len(folder) :]}" for (path,) in rows}
+        if not notes and not files:
+            raise NotFound(what="note or folder", name=source, next="kb list")
+        if (target.rstrip("/") + "/").startswith(folder):
+            raise UsageError(message=f"a folder cannot be moved into itself: {source} to {target}")
+    if len(notes) + len(files) > MAX_MOVED:
+        raise Refused(message=f"{len(notes) + len(files)} files are more than one move takes ({MAX_MOVED})")
+    for old, new in (*notes.items(), *files.items()):
+        if old == new:
+            raise UsageError(message=f"{old} is already there")
+        check_new_name(new)
+        if (
+            os.path.lexists(os.path.join(root, new))
+            and new not in notes
+            and new not in files
+            and not _same(root, old, new)
+        ):
+            raise AlreadyExists(path=new, next="choose another --to")
+    return notes, files
+
+
+def _same(root: str, old: str, new: str) -> bool:
+    """Whether two spellings are one file (a file system that ignores letter case)."""
+    try:
+        return os.path.samefile(os.path.join(root, old), os.path.join(root, new))
+    except OSError:
+        return False
+
+
+_ROWS = (
+    "SELECT link.note, link.ordinal, source.path, link.kind, link.target, link.fragment, link.label, link.predicate,"
+    " link.raw, link.line, link.start_byte, link.end_byte, coalesce(target.path, link.target_path) FROM {from_} JOIN note"
+    " AS source ON source.rowid = link.note LEFT JOIN note AS target ON target.rowid = link.target_note"
+    " WHERE link.state IN ('ok', 'attachment') AND NOT link.generated AND {where}"
+)
+_OF = _ROWS.format(from_="link", where="link.note = (SELECT rowid FROM note WHERE path = CAST(? AS TEXT))")
+_TO = _ROWS.format(from_="link", where="link.target_note = (SELECT rowid FROM note WHERE path = CAST(? AS TEXT))")
+_TO_FILE = _ROWS.format(from_="link", where="link.target_path = CAST(? AS TEXT)")
+_ASKED = _ROWS.format(
+    from_="resolution_key AS asked JOIN link_text ON link_text.resolution = asked.resolution"
+    " JOIN link ON link.note = link_text.note AND link.ordinal = link_text.ordinal",
+    where="asked.key = ?",
+)
+
+
+def _affected(connection: Connection, notes: dict[str, str], files: dict[str, str]) -> Iterator[tuple[str, Link, str]]:
+    """The links that the move may touch: (source path, link, path it leads to now), each once."""
+    questions: list[tuple[str, str | bytes]] = []
+    keys: set[str] = set()
+    for old, new in notes.items():
+        questions += [(_OF, bindable(old)), (_TO, bindable(old))]
+        keys |= note_keys(old) | note_keys(new)
+    for old, new in files.items():
+        questions.append((_TO_FILE, bindable(old)))
+        keys |= file_keys(old) | file_keys(new)
+    questions += [(_ASKED, key) for key in sorted(keys)]
+    rows = {row[:2]: row for question, value in questions for row in connection.execute(question, (value,))}
+    for key in sorted(rows):
+        path, kind, target, fragment, label, predicate, raw, line, start, end, leads_to = rows[key][2:]
+        link = Link(kind, target, Place(line, start, end), fragment=fragment, label=label, predicate=predicate, raw=raw)
+        yield path, link, leads_to
+
+
+def _leads(link: Link, source: str, names: Names, wanted: str) -> bool:
+    found = resolve(link, source, names)
+    return found.state in ("ok", "attachment") and found.target == wanted
+
+
+def _rewritten(link: Link, source: str, wanted: str, names: Names) -> str | None:
+    """The raw text of ``link`` with the first target, in its own form if possible, that leads to ``wanted``; or None."""
+    keeps_suffix = link.target.lower().endswith(".md")
+    whole = wanted if keeps_suffix or not wanted.lower().endswith(".md") else without_note_suffix(wanted)
+    relative = _relative(source, whole)
+    dotted = relative if relative.startswith("../") else f"./{relative}"
+    parts = whole.split("/")
+    if link.kind in MARKDOWN_KINDS:
+        forms = [f"/{whole}", relative] if link.target.startswith("/") else [relative, whole]
+        if link.target.startswith("./"):
+            forms.insert(0, dotted)
+        elif "/" in link.target and not link.target.startswith(".") and _rooted(link, wanted):
+            forms.insert(0, whole)
+        forms += [dotted, f"/{whole}"]
+    elif link.kind == "relation":
+        forms = [without_note_suffix(wanted)]
+    else:
+        shortest = ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
+        forms = shortest if "/" not in link.target else [whole, *shortest]
+        if link.target.startswith("."):
+            forms.insert(0, dotted)
+        forms.append(f"/{whole}")
+    for form in dict.fromkeys(forms):
+        probe = Link(link.kind, form, link.place, fragment=link.fragment, label=link.label, predicate=link.predicate)
+        if _leads(probe, source, names, wanted):
+            return respelled(link, form)
+    return None
+
+
+def _rooted(link: Link, wanted: str) -> bool:
+    return link.target.split("/", 1)[0] == wanted.split("/", 1)[0]
+
+
+def _relative(source: str, whole: str) -> str:
+    folder = os.path.dirname(source) or "."
+    return os.path.relpath(whole, folder).replace(os.sep, "/")
+
+
+def respelled(link: Link, target: str) -> str:
+    """The raw text of ``link`` with its target replaced by ``target``: fragment, label, title and blanks stay."""
+    if link.kind == "relation":
+        from kbtasks.vault.fields import scalar
+
+        return scalar(target)
+    if link.kind not in MARKDOWN_KINDS:
+        stop = re.search(r"\s*(?:#|\\?\|)", link.raw)
+        rest = link.raw[stop.start() :] if stop else link.raw[len(link.raw.rstrip()) :]
+        lead = link.raw[: len(link.raw) - len(link.raw.lstrip())]
+        return lead + target + rest
+    hash_at = link.raw.find("#")
+    rest = link.raw[hash_at:] if hash_at >= 0 else ""
+    if link.raw.startswith("<"):
+        bracketed = target.replace("<", "%3C").replace(">", "%3E").replace("#", "%23")
+        return "<" + bracketed + (rest or ">")
+    return "".join(map(_escaped, target)) + rest
+
+
+def _escaped(character: str) -> str:
+    """A character of a Markdown destination: letters beyond ASCII stay, what could end or split it is escaped."""
+    if character in _PLAIN_IN_DESTINATION or (
+        ord(character) > 127 and character.isprintable() and not character.isspace()
+    ):
+        return character
+    return "".join(f"%{byte:02X}" for byte in os.fsencode(character))

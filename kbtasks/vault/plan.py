@@ -1,0 +1,90 @@
+"""Plans as notes that grow: composed with their sections, extended by dated entries, closed with a result."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kbtasks.errors import Refused, UsageError
+from kbtasks.vault.compose import append, compose
+from kbtasks.vault.writer import editable, with_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+ACTIVE = ("proposed", "accepted", "in-progress", "blocked")
+TERMINAL = ("completed", "superseded", "cancelled")
+STATUSES = ACTIVE + TERMINAL
+
+#: What may be added while a plan runs: kind -> heading. Entries of the first three are dated list items.
+GROWTH = {
+    "deviation": "Deviations",
+    "evidence": "Execution evidence",
+    "review": "Review findings",
+    "result": "Result",
+    "durable-memory": "Durable memory",
+}
+DATED = ("deviation", "evidence", "review")
+
+
+def compose_plan(meta: dict[str, Any], outcome: str, sections: Mapping[str, Sequence[str]]) -> bytes:
+    """A new plan.
+
+    meta: front matter (title, description, type, area, status ...). outcome: its first section's text.
+    sections: heading -> list items; an empty list leaves the section out.
+    """
+    parts = [f"# {meta['title']}", "## Outcome", outcome.strip()]
+    for heading, items in sections.items():
+        if items:
+            parts += [f"## {heading}", "\n".join(f"- {_item(item)}" for item in items)]
+    return compose(meta, "\n\n".join(parts).encode("utf-8"))
+
+
+def add_entries(path: str, old: bytes, entries: Sequence[tuple[str, str]], day: str) -> bytes:
+    """``old`` with ``entries`` of (kind of GROWTH, text) added under their headings, made where they are missing.
+
+    day: the calendar date of dated entries (``2026-11-30``).
+    """
+    _check_is_plan(path, old)
+    new = old
+    for kind, text in entries:
+        if not text.strip():
+            raise UsageError(message=f"the text of --{kind} is blank")
+        words = f"- {day}: {_item(text)}" if kind in DATED else text.strip()
+        new = append(path, new, words.encode("utf-8"), heading=GROWTH[kind], create_level=2)
+    return new
+
+
+def close(path: str, old: bytes, status: str, entries: Sequence[tuple[str, str]], day: str) -> bytes:
+    """``old`` with a terminal ``status`` and its last entries; Refused unless it then has result and durable memory."""
+    if status not in TERMINAL:
+        raise UsageError(message=f"a plan is closed as {', '.join(TERMINAL)}, not {status!r}")
+    new = with_fields(path, add_entries(path, old, entries, day), {("status",): status})
+    missing = [kind for kind in ("result", "durable-memory") if not _has_text_under(path, new, GROWTH[kind])]
+    if missing:
+        flags = " and ".join(f"--{kind} TEXT" for kind in missing)
+        raise Refused(
+            message=f"{path} cannot be closed without {' and '.join(GROWTH[kind] for kind in missing)}", next=flags
+        )
+    return new
+
+
+def _check_is_plan(path: str, data: bytes) -> None:
+    note = editable(path, data)
+    if (note.type or "").casefold() != "plan":
+        raise Refused(message=f"{path} is not a plan (its type is {note.type or 'not set'})", next="kb plan.list")
+
+
+def _has_text_under(path: str, data: bytes, heading: str) -> bool:
+    note = editable(path, data)
+    for section in note.sections:
+        if section.path and section.path[-1].casefold() == heading.casefold():
+            lines = data[section.start : section.end].splitlines()
+            return any(line.strip() for line in lines[1:])
+    return False
+
+
+def _item(text: str) -> str:
+    """``text`` as one list item: its further lines are indented below the first."""
+    return re.sub(r"\r?\n(?=.)", "\n  ", text.strip())
