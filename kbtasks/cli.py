@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from kbtasks.command import COMMON, Param, convert
 from kbtasks.errors import UnknownCommand, UsageError
 from kbtasks.tasks.table import TABLE, resolve
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

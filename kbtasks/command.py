@@ -7,11 +7,11 @@ door (``kbtasks.cli``) parses from the record itself, the invoke door builds its
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from kbtasks import config
 from kbtasks.errors import KbError, NotFound, UsageError
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

@@ -7,8 +7,7 @@ Exit codes are those of the design: 2 usage, 4 not found, 5 conflict, 6 drift, 7
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from typing import Any
 
@@ -116,6 +115,12 @@ class Refused(Conflict):
     code = "refused"
 
 
+class Untrusted(Refused):
+    """{path} is not trusted as {what}: {rule}."""
+
+    code = "untrusted"
+
+
 class Drift(KbError):
     """The binding no longer verifies: {fact} is {state}."""
 
@@ -183,6 +188,18 @@ class ProcessFailed(Unavailable):
     """{program} failed with exit status {status}: {words}"""
 
     code = "program-failed"
+
+
+class BadOutput(Unavailable):
+    """{program} gave an answer that cannot be used: {reason}."""
+
+    code = "bad-output"
+
+
+class PrivateState(Unavailable):
+    """{path} cannot hold private records: {rule}."""
+
+    code = "private-state"
 
 
 class Interrupted(KbError):

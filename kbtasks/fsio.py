@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import AlreadyExists, Busy, RevisionConflict
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING
 
 from kbtasks.index import store
 from kbtasks.index.sweep import sweep, trusted
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Connection

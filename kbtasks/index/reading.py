@@ -43,7 +43,7 @@ def read_note(root_handle: int, path: str) -> Bytes:
             raise FileNotFoundError(2, "is no regular file any more", path)
         wanted = min(status.st_size, MAX_NOTE_BYTES) + 1
         data = os.read(handle, wanted)
-        while len(data) < wanted and (more := os.read(handle, wanted - len(data))):
+        while len(data) < min(wanted, status.st_size) and (more := os.read(handle, wanted - len(data))):
             data += more
         digest = sha256(data)
         size = len(data)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING
 
 from kbtasks.index.tables import APPLICATION_ID, SCHEMA_VERSION, as_text
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
 

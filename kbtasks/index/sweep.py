@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from array import array
 from time import time_ns
-from typing import TYPE_CHECKING
 
-from kbtasks.model.note import Problem
-from kbtasks.vault.walk import ATTACHMENT, GUIDE, NOTE, Rules, not_regular, unreadable
-
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from kbtasks.model.note import Problem
+    from kbtasks.vault.walk import Rules
 
     Tuple = tuple[int, int, int, int]
     Row = tuple[bytes, bytes]
@@ -29,7 +29,8 @@ COARSE_TICK_NS = 2_100_000_000
 
 UNTRUSTED = -1
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_LETTERS = {NOTE: "n", ATTACHMENT: "a", GUIDE: "g"}
+#: Letters of the kinds of ``kbtasks.vault.walk``, which is imported only when something differs.
+_LETTERS = {"note": "n", "attachment": "a", "guide": "g"}
 _MASK = (1 << 63) - 1
 
 
@@ -229,6 +230,8 @@ def _look(
     verify: bool,
 ) -> list[str]:
     """Look at every entry of a directory that differs; the folders below."""
+    from kbtasks.vault.walk import not_regular
+
     folder = Folder(path)
     kinds_before, stats_before = unpacked(row) if row is not None else ({}, {})
     below: list[str] = []
@@ -255,7 +258,7 @@ def _look(
         elif letter in "ag":
             files.add(name)
             if kinds_before.get(name) != letter:
-                found.files_added[full] = ATTACHMENT if letter == "a" else GUIDE
+                found.files_added[full] = "attachment" if letter == "a" else "guide"
         elif letter == "x":
             try:
                 mode = entry.stat(follow_symlinks=False).st_mode
@@ -276,7 +279,7 @@ def _letter(entry: os.DirEntry[str], full: str, rules: Rules) -> str:
     kind = rules.kind(full, entry.name)
     if entry.is_file(follow_symlinks=False):
         return "i" if kind is None else _LETTERS[kind]
-    return "x" if kind in (NOTE, GUIDE) else "k"
+    return "x" if kind in ("note", "guide") else "k"
 
 
 def _forget(found: Sweep, path: str, row: Row, kept: Iterable[str]) -> None:
@@ -293,6 +296,8 @@ def _forget(found: Sweep, path: str, row: Row, kept: Iterable[str]) -> None:
 
 def _unreadable_folder(found: Sweep, path: str, row: Row | None, error: OSError) -> None:
     """Record a directory that cannot be listed: empty, and never equal to what it is next time."""
+    from kbtasks.vault.walk import unreadable
+
     if isinstance(error, FileNotFoundError | NotADirectoryError) and path:
         found.folders.pop(path, None)  # it went while we looked; its parent differs next time
     folder = Folder(path)

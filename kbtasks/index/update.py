@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kbtasks.index.sweep import Row, Sweep
 
 #: Suspects up to this many are read and compared before anything is locked.
-FEW = 64
+FEW = 500
 _HELD_BYTES = 8 << 20
 _GONE = (UNTRUSTED, 0, 0, 0)
 

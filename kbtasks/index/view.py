@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import NotFound, Unavailable
 from kbtasks.index import store
 from kbtasks.index.opener import Opener, settings_of
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Connection
