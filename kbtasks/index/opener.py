@@ -83,6 +83,7 @@ class Opener:
         clock: Callable[[], int] | None,
         wait: float,
         progress: Callable[[int, int], None] | None,
+        read_only: bool = False,
     ) -> None:
         self.root = root
         self.cache = cache
@@ -91,6 +92,7 @@ class Opener:
         self.clock = clock
         self.wait = wait
         self.progress = progress
+        self.read_only = read_only
         self.path = os.path.join(cache, store.NAME)
 
     def open(self, *, rebuild: bool) -> Opened:
@@ -111,7 +113,7 @@ class Opener:
                 if view is not None:
                     return view
                 state = store.OTHER_VERSION
-            if state in (store.READY, store.OTHER_VERSION):
+            if state in (store.READY, store.OTHER_VERSION) and not self.read_only:
                 return self._rebuild(connection, "asked for" if rebuild else "its rules are of another version")
         except sqlite3.Error as error:
             connection.close()
@@ -120,11 +122,13 @@ class Opener:
             connection.close()
             raise
         connection.close()
-        if state == store.FOREIGN:
+        if state == store.FOREIGN and not self.read_only:
             return self._replace("it was not an index of kb")
         return self._build(BUILT, "")
 
     def _connect(self) -> Connection:
+        if self.read_only:
+            return store.connect_reading(self.path, wait=self.wait, log=_has_log(self.path))
         connection = store.connect(self.path, wait=self.wait)
         try:
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -138,7 +142,7 @@ class Opener:
     def _after(self, error: sqlite3.Error) -> Opened:
         """What is left when the database cannot be used as it is."""
         kind = store.kind_of(error)
-        if kind == "damaged":
+        if kind == "damaged" and not self.read_only:
             return self._replace(f"it was damaged ({error})")
         return self._memory_build(f"index.db is {'in use' if kind == 'busy' else 'out of reach'} ({error})")
 
@@ -181,9 +185,11 @@ class Opener:
         generation = _generation(connection)
         connection.execute("ROLLBACK")
         try:
+            if self.read_only:
+                raise sqlite3.OperationalError("it may not be written")
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if store.kind_of(error) == "damaged":
+            if store.kind_of(error) == "damaged" and not self.read_only:
                 raise
             connection.execute("BEGIN")
             if not differs:  # only the directories' tuples would be recorded: the next call will
@@ -250,6 +256,8 @@ class Opener:
 
     def _build(self, how: str, reason: str) -> Opened:
         """Make index.db where there is none: one transaction in an empty file, undone by SQLite itself when killed."""
+        if self.read_only:
+            return self._memory_build("it may not be written")
         try:
             store.prepare(self.root, self.cache)
             connection = store.connect(self.path, wait=self.wait)

@@ -59,6 +59,15 @@ def connect_frozen(path: str) -> Connection:
     return sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1", uri=True, isolation_level=None)
 
 
+def connect_reading(path: str, *, wait: float, log: bool) -> Connection:
+    """Open an existing database so that nothing is written beside or in it. log: it has a write-ahead log in use."""
+    from urllib.parse import quote
+
+    if not log:
+        return connect_frozen(path)
+    return sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, timeout=wait, isolation_level=None)
+
+
 def in_memory() -> Connection:
     """A new empty database in memory."""
     return sqlite3.connect(":memory:", isolation_level=None)

@@ -106,6 +106,7 @@ def open_view(
     clock: Callable[[], int] | None = None,
     wait: float = store.WAIT,
     progress: Callable[[int, int], None] | None = None,
+    read_only: bool = False,
 ) -> View:
     """The vault at ``root`` as it is at this moment, its derived files in ``cache`` (made when missing).
 
@@ -116,7 +117,9 @@ def open_view(
     """
     if not os.path.isdir(root):
         raise NotFound(what="vault", name=root, next="name an existing folder with --root")
-    opener = Opener(root, cache, verify=verify, stat=stat, clock=clock, wait=wait, progress=progress)
+    opener = Opener(
+        root, cache, verify=verify, stat=stat, clock=clock, wait=wait, progress=progress, read_only=read_only
+    )
     try:
         connection, fresh = opener.open(rebuild=rebuild)
     except PermissionError as error:

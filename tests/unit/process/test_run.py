@@ -75,7 +75,7 @@ def test_input_of_any_size_and_a_child_that_does_not_read_it() -> None:
 
 
 def test_pipe_signal_is_not_ignored_in_the_child() -> None:
-    assert sh("yes | head -1; echo ${PIPESTATUS}").stdout.startswith(b"y\n")
+    assert sh("(yes; echo $? >&2) | head -1").stderr == b"141\n"
 
 
 def test_exactly_the_limit_passes_and_one_more_does_not() -> None:
@@ -236,7 +236,5 @@ def test_threads_do_not_see_each_others_children_and_nothing_leaks() -> None:
         thread.join()
     assert outcomes == ["timeout" if index == 3 else f"{word}\n".encode() for index, word in enumerate(words)]
     assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
-    assert (
-        subprocess.run(["/bin/ps", "--ppid", str(os.getpid()), "-o", "stat="], capture_output=True).stdout.count(b"Z")
-        == 0
-    )
+    listing = subprocess.run(["/bin/ps", "--ppid", str(os.getpid()), "-o", "stat="], capture_output=True, check=False)
+    assert b"Z" not in listing.stdout
