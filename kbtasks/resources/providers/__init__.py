@@ -1,0 +1,1 @@
+"""Memory providers: where copies of records go, always named in the call."""

@@ -1,0 +1,132 @@
+"""What the resource tasks share: the store they mean, and the two forms in which they answer."""
+
+from __future__ import annotations
+
+import os
+from functools import wraps
+from typing import TYPE_CHECKING
+
+from kbtasks.command import lookup
+from kbtasks.errors import KbError, UsageError
+from kbtasks.model.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from kbtasks.command import Context
+    from kbtasks.resources.providers.base import Provider
+
+STORE_HELP = "The resource store (default: resources.db in the user's data folder)."
+COMPAT_HELP = "Answer exactly as the compatible format's own program: its keys only, exit code 0 or 1."
+PROVIDER_HELP = "The memory provider's configuration (JSON)."
+
+
+def store_path(context: Context, store: str) -> str:
+    """The absolute path of the store: ``--store``, else the user's own."""
+    from kbtasks.resources.store import default_path
+
+    return context.path(store) if store else default_path(context.data_home)
+
+
+class CompatResult(Result):
+    """A result in the compatible form: only the format's own keys, always JSON with two spaces."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The document without our schema's name."""
+        return self.data
+
+
+class CompatError(KbError):
+    """{message}"""
+
+    exit_code = 1
+
+    def __init__(self, error: KbError) -> None:
+        super().__init__(message=error.message)
+        self.code = error.code
+
+
+def compatible(name: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Above ``@command(name)``: with ``exit_compat`` every fault of the task leaves with exit code 1."""
+
+    def wrap(function: Callable[..., Result]) -> Callable[..., Result]:
+        @wraps(function)
+        def call(context: Context, *args: Any, **values: Any) -> Result:
+            if not values.get("exit_compat"):
+                return function(context, *args, **values)
+            if context.validate:
+                raise UsageError(message="--validate checks our own documents; it cannot go with --exit-compat")
+            try:
+                return function(context, *args, **values)
+            except KbError as error:
+                raise CompatError(error) from None
+
+        lookup(name).function = call
+        return call
+
+    return wrap
+
+
+def answer(
+    kind: str,
+    data: dict[str, Any],
+    *,
+    compat: dict[str, Any] | None,
+    exit_code: int = 0,
+    text: Callable[[dict[str, Any]], str] | None = None,
+    notes: list[str] | None = None,
+    tail: str | None = None,
+) -> Result:
+    """The result ``data``, or where ``compat`` is given that document alone with exit code 0 or 1."""
+    if compat is None:
+        return Result(kind, data, exit_code=exit_code, text=text, notes=notes, tail=tail)
+    from kbtasks.resources.canonical import pretty
+
+    return CompatResult(kind, compat, exit_code=min(exit_code, 1), raw=pretty(compat).encode("utf-8"))
+
+
+def load_provider(context: Context, config: str, store: str) -> Provider:
+    """The provider that the file ``config`` names; nothing is contacted yet."""
+    from kbtasks.resources.providers.config import MAX_CONFIG
+    from kbtasks.resources.providers.config import load_provider as load
+
+    data = context.read_input(config, limit=MAX_CONFIG)
+    return load(data, what=config, store_path=store, environ=context.environ)
+
+
+def progress_bar(context: Context, title: str) -> Callable[[int, int], None]:
+    """A progress bar on stderr where a person watches it, else a function that does nothing."""
+    import sys
+
+    if context.quiet or context.plain or not sys.stderr.isatty():
+        return lambda _done, _total: None
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task(title, total=None)
+    started = False
+
+    def show(done: int, total: int) -> None:
+        nonlocal started
+        if not started:
+            bar.start()
+            started = True
+        bar.update(task, completed=done, total=total)
+        if done >= total:
+            bar.stop()
+
+    return show
+
+
+def private_output(path: str, data: bytes) -> None:
+    """Write ``data`` to ``path`` as a private file (0600), whole or not at all; UsageError where it cannot be."""
+    from kbtasks.fsio import atomic_write
+
+    try:
+        atomic_write(path, data, mode=0o600)
+    except OSError as error:
+        raise UsageError(message=f"{os.path.basename(path)} cannot be written: {error.strerror}") from None
