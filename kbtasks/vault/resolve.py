@@ -68,8 +68,8 @@ class Resolution:
         ``missing-attachment``.
     how: ``id`` (path from the vault's root), ``relative``, ``own-folder``, ``shortest`` (the only note of that name, or
         the one with the shortest path), ``case`` or ``unicode`` (a name spelled otherwise), ``percent`` or
-        ``separator`` (a second reading of the spelling), ``folder`` (a folder's index note), ``alias``, ``title``, ``self``, ``url``,
-        ``outside``; empty when nothing answered.
+        ``separator`` (a second reading of the spelling), ``folder`` (a folder's index note), ``alias``, ``title``,
+        ``self``, ``url``, ``outside``; empty when nothing answered.
     target: vault-relative path as on disk; None unless state is ok, self or attachment.
     fragment_ok: whether the target has the heading or block; None where there is no fragment, or none to check.
     candidates: other paths that have the same name (at most 20): all of them when ambiguous, near misses when broken.
