@@ -9,34 +9,24 @@ from __future__ import annotations
 
 import re
 
+from kbtasks.vault.html import HTML_RAW_END, html_block_end
+
 QUOTE = -1  # a container of the stack; other numbers are the width that a list item's content is indented by
 
 # A line that begins with none of these is paragraph text whatever came before it.
 _BLOCK_STARTS = frozenset(" \t#>-*+_=`~<[$%0123456789")
-_SHOWS = re.compile(r"[\[#^]|<[A-Za-z]")
+_LEAF_STARTS = frozenset("#`~=-*_<%$[")
+_SHOWS = re.compile(r"[\[#^<]")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+|$)")
 _CLOSING_HASHES = re.compile(r"(?:^|(?<=[ \t]))#+[ \t\r]*$")
 _FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})")
-_RULE = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _UNDERLINE = re.compile(r"(=+|-+)[ \t\r]*$")
-_ITEM = re.compile(r"([-+*]|(\d{1,9})[.)])(?= |$)")
+_ORDERED = re.compile(r"(\d{1,9})[.)](?= |$)")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s\[]{1,200})\]:")
 _DEFINITION = re.compile(
     r"[ ]{0,3}\[((?:[^\[\]\\\n]|\\.){1,999})\]:[ \t]*(<[^<>\n]*>|[^\s<]\S*)"
     r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t\r]*$"
 )
-_HTML_RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
-_HTML_RAW_END = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
-_BLOCK_TAGS = (
-    "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
-    "fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|"
-    "menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|"
-    "track|ul"
-)
-_HTML_BLOCK = re.compile(rf"</?(?:{_BLOCK_TAGS})(?=\s|/?>|$)", re.IGNORECASE)
-_ATTRIBUTES = r"(?:\s++[A-Za-z_:][\w.:\-]*+(?:\s*+=\s*+(?:[^\s\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?)*+\s*+"
-HTML_TAG = re.compile(rf"<(?:([A-Za-z][A-Za-z0-9\-]*+){_ATTRIBUTES}/?|/[A-Za-z][A-Za-z0-9\-]*+\s*+)>")
-_ENDED_BY = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"))
 
 
 class Definition:
@@ -59,9 +49,10 @@ class Blocks:
     definitions: link reference definitions by ``reference_key``; the first of a label counts.
     footnotes: ``(name, line)`` of footnote definitions.
     prose: ``(start, end)`` of the first paragraph outside quotes, lists and tables, or None.
+    last_line: number of the last line, an empty one after a final line feed not counted.
     """
 
-    __slots__ = ("definitions", "footnotes", "headings", "prose", "regions")
+    __slots__ = ("definitions", "footnotes", "headings", "last_line", "prose", "regions")
 
     def __init__(self) -> None:
         self.regions: list[tuple[int, int, int]] = []
@@ -69,11 +60,17 @@ class Blocks:
         self.definitions: dict[str, Definition] = {}
         self.footnotes: list[tuple[str, int]] = []
         self.prose: tuple[int, int] | None = None
+        self.last_line = 1
 
 
 def reference_key(label: str) -> str:
     """A reference label as CommonMark 6.3 compares them: case folded, blanks collapsed."""
     return " ".join(label.casefold().split())
+
+
+def is_rule(bare: str, mark: str) -> bool:
+    """Whether a line without its indent is a thematic break of three or more ``mark``."""
+    return not bare.strip(mark + " \t\r") and bare.count(mark) >= 3
 
 
 def find_blocks(text: str, start: int, line: int) -> Blocks:
@@ -103,7 +100,7 @@ class _Reader:
         self.found = Blocks()
 
     def read(self) -> Blocks:
-        lines, count = self.lines, len(self.lines)
+        lines, count, first = self.lines, len(self.lines), self.line
         starts = _BLOCK_STARTS
         while self.index < count:
             line = lines[self.index]
@@ -124,6 +121,7 @@ class _Reader:
             self.line += 1
             self.index += 1
         self.close()
+        self.found.last_line = max(self.line - 1 - (not lines[-1] and count > 1), first)
         return self.found
 
     def close(self) -> None:
@@ -190,7 +188,7 @@ class _Reader:
                 column += work[column : column + 1] == " "
             elif (
                 first in "-+*0123456789"
-                and not (first in "-*" and _RULE.match(bare.rstrip()))
+                and not (first in "-*" and is_rule(bare, first))
                 and (width := self.item_width(bare, interrupts=self.para >= 0 and depth == len(self.stack)))
             ):
                 if first == "-" and not fresh and self.underlines(bare, depth):
@@ -208,15 +206,21 @@ class _Reader:
     @staticmethod
     def item_width(bare: str, *, interrupts: bool) -> int:
         """The width of a list marker and the blanks after it, 0 where there is none."""
-        match = _ITEM.match(bare.rstrip("\r"))
-        if match is None:
-            return 0
-        after = bare[match.end() :]
+        size = 1
+        if bare[0] in "-+*":
+            if bare[1:2] not in (" ", "", "\r"):
+                return 0
+        else:
+            match = _ORDERED.match(bare.rstrip("\r"))
+            if match is None or (interrupts and match.group(1) != "1"):
+                return 0
+            size = match.end()
+        after = bare[size:]
         content = after.lstrip(" \r")
-        if interrupts and (not content or match.group(2) not in (None, "1")):
+        if interrupts and not content:
             return 0
         blanks = len(after) - len(after.lstrip(" "))
-        return match.end() + (blanks if content and blanks <= 4 else 1)
+        return size + (blanks if content and blanks <= 4 else 1)
 
     def underlines(self, bare: str, depth: int) -> bool:
         return self.para >= 0 and depth == len(self.stack) and _UNDERLINE.match(bare) is not None
@@ -224,7 +228,12 @@ class _Reader:
     def leaf(self, line: str, bare: str, depth: int, *, fresh: bool) -> bool:
         """Take the content of a line once its containers are known."""
         first = bare[0]
-        nested = bool(self.stack) and depth > 0
+        if first not in _LEAF_STARTS:
+            if self.para < 0 or fresh:
+                del self.stack[depth:]
+            self.extend(line)
+            return False
+        nested = depth > 0
         if first == "#" and (match := _HEADING.match(bare.rstrip("\r"))):
             self.close()
             del self.stack[depth:]
@@ -237,12 +246,12 @@ class _Reader:
         if first in "=-" and not fresh and self.underlines(bare, depth):
             self.underlined(line, 1 if first == "=" else 2)
             return False
-        if first in "-*_" and _RULE.match(bare.rstrip()):
+        if first in "-*_" and is_rule(bare, first):
             self.close()
             del self.stack[depth:]
             return False
         lazy = self.para >= 0 and not fresh
-        if first == "<" and (end := self.html_end(bare, lazy=lazy and depth == len(self.stack))) is not None:
+        if first == "<" and (end := html_block_end(bare, lazy=lazy and depth == len(self.stack))) is not None:
             self.close()
             del self.stack[depth:]
             return self.skip_html(line, end)
@@ -272,7 +281,8 @@ class _Reader:
         if nested:
             return
         body = line.lstrip(" ")[level:]
-        body = _CLOSING_HASHES.sub("", body.rstrip(" \t\r"), count=1)
+        if body.endswith("#") or "#" in body:
+            body = _CLOSING_HASHES.sub("", body.rstrip(" \t\r"), count=1)
         inner = body.strip(" \t\r")
         text_start = start + line.index("#") + level + (len(body) - len(body.lstrip(" \t")))
         self.found.headings.append((level, text_start, text_start + len(inner), self.line, start, end))
@@ -327,21 +337,6 @@ class _Reader:
                 break
         return True
 
-    def html_end(self, bare: str, *, lazy: bool) -> str | None:
-        """What ends the HTML block that ``bare`` begins: a mark, ``raw`` or ``blank``; None where it begins none."""
-        for opening, closing in _ENDED_BY:
-            if bare.startswith(opening):
-                return closing
-        if re.match(r"<![A-Za-z]", bare):
-            return ">"
-        if _HTML_RAW.match(bare):
-            return "raw"
-        if _HTML_BLOCK.match(bare):
-            return "blank"
-        if not lazy and (match := HTML_TAG.match(bare)) and not bare[match.end() :].strip():
-            return "blank"
-        return None
-
     def skip_html(self, line: str, end: str) -> bool:
         if end == "blank":
             self.step(line)
@@ -351,7 +346,7 @@ class _Reader:
                 self.step(line)
             return True
         if end == "raw":
-            match = _HTML_RAW_END.search(self.text, self.position)
+            match = HTML_RAW_END.search(self.text, self.position)
             at = match.end() if match else -1
         else:
             at = self.text.find(end, self.position + 2)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from kbtasks.model.note import Link, Place, Tag
-from kbtasks.vault.blocks import HTML_TAG, Definition, reference_key
+from kbtasks.vault.blocks import Definition, reference_key
+from kbtasks.vault.html import HTML_TAG
 from kbtasks.vault.names import percent_decoded
 
 if TYPE_CHECKING:
@@ -26,18 +27,25 @@ TAG_LETTERS = (
     r"[^\s\x00-\x20!-,.:-@\[-\^`{-\xa0\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030"
     r"\uff01-\uff0c\uff0e\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff65\ufffc-\uffff]"
 )
+_WIKI = r"([^\[\]\n]*+(?:\](?!\])[^\[\]\n]*+)*+)\]\]"
+_SIMPLE = r"((?!\^)[^\[\]\\`<\n$#]*+)\]\(([^()\s<>\\]++)\)"
+# Each branch begins with one literal character, so that the search skips over prose as fast as memory is read.
 _TOKEN = re.compile(
-    r"(!?\[\[)([^\[\]\n]*+(?:\](?!\])[^\[\]\n]*+)*+)\]\]"  # 1, 2: a wikilink or embed
-    r"|(!?\[)([^\[\]\\`<!\n$%#^]*+)\]\(([^()\s<>\\\"'&%]++)\)"  # 3, 4, 5: a link without anything special in it
-    rf"|(?<![^\s(\[|>*_~\u3000-\u303f\uff01-\uff0f\uff1a-\uff20])#({TAG_LETTERS}++)"  # 6: a tag
+    rf"\[\[{_WIKI}"  # 1: a wikilink
+    rf"|!\[\[{_WIKI}"  # 2: an embed
+    rf"|\[{_SIMPLE}"  # 3, 4: a link without anything special in it
+    rf"|!\[{_SIMPLE}"  # 5, 6: such an image
+    rf"|#(?<![^\s(\[|>*_~\u3000-\u303f\uff01-\uff0f\uff1a-\uff20]#)({TAG_LETTERS}++)"  # 7: a tag
     rf"|\\[{_PUNCTUATION}]"
-    r"|(`++)"  # 7
-    r"|(\[\^[^\]\s\[]{1,200}+\])"  # 8: a footnote mark
-    r"|(!?\[)"  # 9
-    r"|(\])"  # 10
-    r"|(<)"  # 11
-    r"|(\$\$?+|%%)"  # 12
-    r"|(?<!\S)\^([A-Za-z0-9\-]++)(?=[ \t\r]*+$)",  # 13: a block ID
+    r"|`(`*+)"  # 8
+    r"|\[(\^[^\]\s\[]{1,200}+\])"  # 9: a footnote mark
+    r"|\[()"  # 10
+    r"|!\[()"  # 11
+    r"|\]()"  # 12
+    r"|<()"  # 13
+    r"|\$(\$?)"  # 14
+    r"|%(%)"  # 15
+    r"|\^(?<!\S\^)([A-Za-z0-9\-]++)(?=[ \t\r]*+$)",  # 16: a block ID
     re.MULTILINE,
 )
 _RUNS = re.compile(r"`+")
@@ -84,33 +92,29 @@ class Inline:
             at, position = match.start(), match.end()
             if kind is None:
                 continue
-            if kind != 10 and "\n" in text[counted:at]:
+            if kind == 12:
+                if openers:
+                    position, dead, bracket = self.close(openers, dead, bracket, at, end, line, counted)
+                else:
+                    bracket = at
+                continue
+            if text.find("\n", counted, at) >= 0:
                 line += text.count("\n", counted, at)
-            if kind != 10:
-                counted = at
-            if kind == 2:
-                self.wikilink(match.group(1) == "![[", match.group(2), Place(line, at, position))
+            counted = at
+            if kind <= 2:
+                self.wikilink(kind == 2, match.group(kind), Place(line, at, position))
                 bracket = position
-            elif kind == 5:
-                image = match.group(3) == "!["
-                destination = match.group(5)
-                self.add(
-                    "image" if image else "markdown",
-                    destination,
-                    match.group(4),
-                    destination,
-                    Place(line, at, position),
-                )
-                if not image:
+            elif kind <= 6:
+                raw = match.group(kind)
+                destination = unescaped(raw) if "&" in raw else raw
+                place = Place(line, at, position)
+                self.add("markdown" if kind == 4 else "image", destination, match.group(kind - 1), raw, place)
+                if kind == 4:
                     dead = len(openers)
                 bracket = position
-            elif kind == 6:
-                name = match.group(6).strip("/")
-                if name and not _DIGITS.match(name):
-                    self.tags.append(
-                        Tag(nfc(name), "inline", Place(line, at, at + 1 + len(match.group(6).rstrip("/"))))
-                    )
             elif kind == 7:
+                self.tag(match.group(7), line, at)
+            elif kind == 8:
                 if runs is None:
                     runs = _runs(text, position, end)
                 length = position - at
@@ -119,19 +123,22 @@ class Inline:
                     same.pop()
                 if same:
                     position = same.pop() + length
-            elif kind == 9:
-                openers.append((at, position, match.group(9) == "!["))
-            elif kind == 10:
-                if openers:
-                    position, dead, bracket = self.close(openers, dead, bracket, at, end, line, counted)
-                else:
-                    bracket = at
-            elif kind == 11:
-                position = self.angle(at, end, line, absent)
-            elif kind == 12:
-                position = self.marked(match.group(12), at, end, absent)
+            elif kind in (10, 11):
+                openers.append((at, position, kind == 11))
             elif kind == 13:
-                self.blocks.append((match.group(13), line))
+                position = self.angle(at, end, line, absent)
+            elif kind == 14:
+                position = self.marked("$" + match.group(14), at, end, absent)
+            elif kind == 15:
+                position = self.marked("%%", at, end, absent)
+            elif kind == 16:
+                self.blocks.append((match.group(16), line))
+
+    def tag(self, written: str, line: int, at: int) -> None:
+        """Take an inline tag that begins at ``at``; digits alone are none."""
+        name = written.rstrip("/")
+        if name and not _DIGITS.match(name):
+            self.tags.append(Tag(nfc(name.lstrip("/")), "inline", Place(line, at, at + 1 + len(name))))
 
     def wikilink(self, embed: bool, raw: str, place: Place) -> None:
         """Take what stands between double brackets; nothing when it names neither a note nor a part of one."""

@@ -28,6 +28,7 @@ _FOOTNOTE = re.compile(r"\[\^[^\]\s\[]*+\]")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*+>")
 _EMPHASIS = re.compile(r"(?<!\\)(?:\*+|~~|==|`+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w))")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_INK = re.compile(r"\S")
 _BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9\-]+$")
 
 
@@ -63,17 +64,15 @@ def scan_markdown(text: str, start: int = 0, line: int = 1) -> Scan:
     for level, text_start, text_end, number, begin, end in found.headings:
         words = plain_text(text[text_start : min(text_end, text_start + _MAX_HEADING)])
         scan.headings.append(Heading(level, words, Place(number, begin, end)))
-    scan.sections = _sections(text, start, line, scan.headings)
+    scan.sections = _sections(text, start, line, found.last_line, scan.headings)
     return scan
 
 
-def _sections(text: str, start: int, line: int, headings: list[Heading]) -> list[Section]:
+def _sections(text: str, start: int, line: int, last_line: int, headings: list[Heading]) -> list[Section]:
     """The pieces between headings of any level; the heading itself is the last of its section's path."""
-    total = text.count("\n", start) + line
-    last_line = total - 1 if text.endswith("\n") and total > line else total
     sections: list[Section] = []
     first = headings[0].place.start if headings else len(text)
-    if text[start:first].strip():
+    if _INK.search(text, start, first):
         end_line = headings[0].place.line - 1 if headings else last_line
         sections.append(Section((), line, max(end_line, line), start, first))
     above: list[tuple[int, str]] = []
@@ -84,7 +83,7 @@ def _sections(text: str, start: int, line: int, headings: list[Heading]) -> list
         following = headings[number + 1].place if number + 1 < len(headings) else None
         end = following.start if following else len(text)
         end_line = following.line - 1 if following else last_line
-        path = tuple(words for _, words in above)
+        path = tuple([words for _, words in above])
         sections.append(Section(path, heading.place.line, end_line, heading.place.start, end))
     return sections
 
