@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kbtasks.index.encoder import Encoder
     from kbtasks.index.vectorfile import Row, VectorFile
     from kbtasks.index.vectors import Snapshot
+    from kbtasks.index.wordpiece import WordPiece
     from kbtasks.retrieval.lanes import Lane
 
     Array = NDArray[Any]
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 QUERY_TOKENS = 192
 #: Pooled rows converted to float at once.
 _BLOCK = 4096
+#: Kept for the life of the process, for many searches in one (an agent's server, an evaluation).
+_encoders: dict[str, Encoder] = {}
+_tokenizers: list[WordPiece] = []
 _MAKE = "kb refresh --only vectors"
 
 
@@ -279,14 +283,15 @@ def _open(connection: Connection, cache: str, query: str, path: str, lane: Lane)
     from kbtasks.index.encoder import Encoder
     from kbtasks.index.wordpiece import CLS, SEP, WordPiece
 
-    loaded: list[Encoder] = []
-
     def encoder() -> Encoder:
-        if not loaded:
-            loaded.append(Encoder(path))
-        return loaded[0]
+        found = _encoders.get(path)
+        if found is None:
+            found = _encoders[path] = Encoder(path)
+        return found
 
-    tokenizer = WordPiece()
+    if not _tokenizers:
+        _tokenizers.append(WordPiece())
+    tokenizer = _tokenizers[0]
     if not os.path.exists(os.path.join(cache, vectorfile.FILE)):
         count = connection.execute("SELECT count(*) FROM note").fetchone()[0]
         if count > vectors.DELTA_NOTES:
