@@ -6,6 +6,7 @@ import os
 import shlex
 import stat
 
+from kbtasks.binding.trust import others_can_write
 from kbtasks.errors import PrivateState
 from kbtasks.fsio import make_private_directory
 
@@ -50,7 +51,7 @@ def _check_parents(path: str, uid: int) -> None:
         found = os.lstat(folder)
         if found.st_uid not in (uid, 0):
             raise PrivateState(path=path, rule=f"{folder} above it belongs to user {found.st_uid}")
-        if stat.S_ISDIR(found.st_mode) and found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
+        if stat.S_ISDIR(found.st_mode) and others_can_write(found, uid):
             raise PrivateState(
                 path=path, rule=f"others can write {folder} above it", next=f"chmod go-w {shlex.quote(folder)}"
             )

@@ -58,6 +58,26 @@ def open_regular(path: str) -> int:
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
+def others_can_write(found: os.stat_result, uid: int) -> bool:
+    """Whether users other than ``uid`` can put something else into the folder: writable, and without the sticky bit.
+
+    Write rights of a group that is named like the user and has no other member (a "user private group") are nobody
+    else's.
+    """
+    if not found.st_mode & 0o022 or found.st_mode & stat.S_ISVTX:
+        return False
+    if found.st_mode & 0o002:
+        return True
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(uid), grp.getgrgid(found.st_gid)
+    except KeyError:
+        return True
+    return group.gr_name != user.pw_name or any(member != user.pw_name for member in group.gr_mem)
+
+
 def weak_parents(path: str, uid: int) -> Iterator[tuple[str, str, str]]:
     """Folders above ``path`` where others could put something in its place: (folder, why, command that mends it)."""
     folder = os.path.dirname(path)
@@ -65,7 +85,7 @@ def weak_parents(path: str, uid: int) -> Iterator[tuple[str, str, str]]:
         found = os.lstat(folder)
         if found.st_uid not in (uid, 0):
             yield folder, f"it belongs to user {found.st_uid}", f"chown {uid} {shlex.quote(folder)}"
-        elif found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
+        elif others_can_write(found, uid):
             why = f"others can write it (mode {found.st_mode & 0o7777:04o})"
             yield folder, why, f"chmod go-w {shlex.quote(folder)}"
         parent = os.path.dirname(folder)

@@ -1,0 +1,157 @@
+"""``kb-recall``: the small search program to bind. It speaks two command lines and nothing else, and loads no task runner.
+
+    kb-recall search QUERY --root VAULT --mode exact --no-history --no-graph --limit N --json
+    kb-recall note create ID --title T --type note --tag TAG --body-file F --root VAULT --json
+
+A search never writes inside the vault: it reads the index there, applies what has changed since in memory, and reads the
+files themselves where there is no usable index. It prints one JSON object of at most 64 KiB; errors go to stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from kbtasks.errors import AlreadyExists, Interrupted, KbError, NotFound, UsageError
+
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+MAX_OUTPUT = 65_536
+MAX_LIMIT = 100
+MAX_BODY = 16 << 20
+_SWITCHES = ("--no-history", "--no-graph", "--json")
+_SEARCH_FLAGS = ("--root", "--mode", "--limit")
+_CREATE_FLAGS = ("--title", "--type", "--tag", "--body-file", "--root")
+
+
+def flags_of(words: Sequence[str], valued: Sequence[str]) -> dict[str, list[str]]:
+    """Flags with their values. Every ``valued`` flag takes the next word, whatever it looks like; others are switches.
+
+    UsageError for a word that is no flag of this command, a flag without its value, or one that is missing or doubled
+    (``--tag`` may be repeated).
+    """
+    found: dict[str, list[str]] = {}
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if word in valued:
+            if position >= len(words):
+                raise UsageError(message=f"{word} needs a value")
+            found.setdefault(word, []).append(words[position])
+            position += 1
+        elif word in _SWITCHES:
+            found.setdefault(word, []).append("")
+        else:
+            raise UsageError(message=f"{word[:60]!r} is not part of this command line")
+    for flag, values in found.items():
+        if len(values) > 1 and flag != "--tag":
+            raise UsageError(message=f"{flag} stands there twice")
+    for flag in (*valued, "--json"):
+        if flag not in found:
+            raise UsageError(message=f"{flag} is missing")
+    return found
+
+
+def run(words: Sequence[str]) -> dict[str, Any]:
+    """The answer to one command line; raises KbError."""
+    if words[:1] == ["search"] and len(words) > 1:
+        flags = flags_of(words[2:], _SEARCH_FLAGS)
+        if flags["--mode"] != ["exact"] or "--no-history" not in flags or "--no-graph" not in flags:
+            raise UsageError(message="only --mode exact --no-history --no-graph is spoken here")
+        if words[1].startswith("-"):
+            raise UsageError(message="the query begins with a dash")
+        limit = flags["--limit"][0]
+        if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= MAX_LIMIT:
+            raise UsageError(message=f"--limit is 1 to {MAX_LIMIT}")
+        return search(_root(flags), words[1], int(limit))
+    if words[:2] == ["note", "create"] and len(words) > 2:
+        flags = flags_of(words[3:], _CREATE_FLAGS)
+        if "--no-history" in flags or "--no-graph" in flags:
+            raise UsageError(message="--no-history and --no-graph belong to search")
+        return create(
+            _root(flags),
+            words[2],
+            title=flags["--title"][0],
+            type=flags["--type"][0],
+            tags=flags["--tag"],
+            body_file=flags["--body-file"][0],
+        )
+    raise UsageError(message="the commands are: search QUERY ... and: note create ID ...")
+
+
+def _root(flags: dict[str, list[str]]) -> str:
+    root = flags["--root"][0]
+    if not os.path.isabs(root) or not os.path.isdir(root):
+        raise NotFound(what="vault", name=root, next="name an existing folder by its absolute path")
+    return root
+
+
+def create(root: str, id: str, *, title: str, type: str, tags: list[str], body_file: str) -> dict[str, Any]:
+    """Create the note ``id``; the same note again is no change, a different one there is AlreadyExists."""
+    from kbtasks.vault.compose import check_kebab, check_tags, check_title, compose
+    from kbtasks.vault.writer import Writer
+
+    path = id + ".md"
+    meta = {"title": check_title(title), "type": check_kebab("type", type), "tags": check_tags(tags)}
+    try:
+        with open(body_file, "rb") as file:
+            body = file.read(MAX_BODY + 1)
+    except OSError as error:
+        raise UsageError(message=f"the body file cannot be read: {error.strerror}") from None
+    if len(body) > MAX_BODY:
+        raise UsageError(message=f"the body is larger than {MAX_BODY} bytes")
+    data = compose(meta, body)
+    with Writer(root, wait=8.0) as writer:
+        try:
+            old = writer.read(path)
+        except NotFound:
+            done = writer.create(path, data)
+            return {"changed": True, "path": done.path, "revision": done.revision}
+    if old != data:
+        difference = _difference(path, old, meta, body)
+        if difference is not None:
+            raise AlreadyExists(path=f"{path} ({difference})")
+    from kbtasks.fsio import revision
+
+    return {"changed": False, "path": path, "revision": revision(old)}
+
+
+def _difference(path: str, old: bytes, meta: dict[str, Any], body: bytes) -> str | None:
+    """What keeps the existing note from being the one asked for; None where all that was asked is there."""
+    from kbtasks.vault.parse import parse_note
+
+    note = parse_note(path, old)
+    if note.title != meta["title"]:
+        return "its title differs"
+    if (note.type or "note") != meta["type"]:
+        return "its type differs"
+    have = {tag.name.casefold() for tag in note.tags}
+    if any(tag.casefold() not in have for tag in meta["tags"]):
+        return "a tag is missing"
+    present = old[note.body_start :].replace(b"\r\n", b"\n").strip(b"\n")
+    return None if present == body.replace(b"\r\n", b"\n").strip(b"\n") else "its text differs"
+
+
+def search(root: str, query: str, limit: int) -> dict[str, Any]:
+    """The best ``limit`` notes for ``query``, by exact matching, for the bytes on disk now."""
+    raise NotImplementedError
+
+
+def main() -> None:
+    """Entry point of the console script ``kb-recall``."""
+    import json
+
+    try:
+        answer = run(sys.argv[1:])
+    except KbError as error:
+        sys.stderr.write(f"kb-recall: {error.message}\n".encode("utf-8", "backslashreplace").decode())
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(Interrupted.exit_code)
+    sys.stdout.buffer.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+    sys.stdout.buffer.flush()
+    os._exit(0)  # the answer is out; tearing down would only cost time
