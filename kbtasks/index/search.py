@@ -40,16 +40,22 @@ _OWN_COLUMNS = frozenset(("title", "aliases", "alias", "tags", "tag"))
 COLUMNS = ("title", "heading", "body", "words", "alias", "path", "tags", "meta")
 _LIST = ", ".join(COLUMNS)
 
+#: Cased letters and digits only: other scripts are served by ``search_grams``. (Its categories do not know Han and Hangul,
+#: which would be one huge token a sentence; ``tokens.spaced`` takes them away before.)
+TOKENIZER = "\"porter unicode61 remove_diacritics 2 categories 'Lu Ll Lt N* Co'\""
+
 DDL = f"""
 CREATE TABLE search_text (
     id INTEGER PRIMARY KEY, line INTEGER NOT NULL, start_byte INTEGER NOT NULL, end_byte INTEGER NOT NULL,
     grams INTEGER NOT NULL, {", ".join(f"{column} TEXT NOT NULL" for column in COLUMNS)}
 );
+CREATE VIEW search_plain_text AS SELECT id, {", ".join(f"kb_spaced({column}) AS {column}" for column in COLUMNS)}
+    FROM search_text;
 CREATE VIEW search_grams_text AS SELECT id, kb_grams(title || ' ' || alias) AS title,
     kb_grams(heading || ' ' || body || ' ' || path || ' ' || tags || ' ' || meta) AS body
     FROM search_text WHERE grams = 1;
-CREATE VIRTUAL TABLE search USING fts5 ({_LIST}, content='search_text', content_rowid='id',
-    tokenize="porter unicode61 remove_diacritics 2 categories 'Lu Ll Lt N* Co'");
+CREATE VIRTUAL TABLE search USING fts5 ({_LIST}, content='search_plain_text', content_rowid='id',
+    tokenize={TOKENIZER});
 CREATE VIRTUAL TABLE search_grams USING fts5 (title, body, content='search_grams_text', content_rowid='id',
     tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co M*'");
 CREATE VIRTUAL TABLE search_row USING fts5vocab ('search', 'row');
@@ -91,7 +97,8 @@ def add(connection: Connection, rowid: int, note: ParsedNote) -> None:
             "INSERT INTO search_text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (row, line, start, end, grams, *values),
         )
-        connection.execute(f"INSERT INTO search (rowid, {_LIST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *values))
+        seen = map(tokens.spaced, values) if grams else values
+        connection.execute(f"INSERT INTO search (rowid, {_LIST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *seen))
         if grams:
             connection.execute(
                 "INSERT INTO search_grams (rowid, title, body) VALUES (?, ?, ?)", (row, in_title, in_body)
@@ -105,8 +112,9 @@ def remove(connection: Connection, rowid: int) -> None:
         f"SELECT id, grams, {_LIST} FROM search_text WHERE id >= ? AND id < ?", (low, high)
     ).fetchall()
     for row, grams, *values in rows:
+        seen = map(tokens.spaced, values) if grams else values
         connection.execute(
-            f"INSERT INTO search (search, rowid, {_LIST}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *values)
+            f"INSERT INTO search (search, rowid, {_LIST}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *seen)
         )
         if grams:
             title, heading, body, _, alias, path, tags, meta = values
@@ -128,6 +136,7 @@ def faults(connection: Connection) -> list[str]:
     from sqlite3 import DatabaseError
 
     connection.create_function("kb_grams", 1, tokens.grams, deterministic=True)
+    connection.create_function("kb_spaced", 1, tokens.spaced, deterministic=True)
     found = []
     for table in ("search", "search_grams"):
         try:

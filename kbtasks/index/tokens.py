@@ -57,12 +57,12 @@ _kept: dict[str, str] = {}
 _MAX_LEARNED = 200_000
 
 _STOP = (
-    "a about above after again against all am an and any are as at be because been before being below between both but by can "
-    "could did do does doing don down during each few for from further had has have having he her here hers herself him "
-    "himself his how i if in into is it its itself just me more most my myself no nor not now of off on once only or other "
-    "our ours ourselves out over own same she should so some such t than that the their theirs them themselves then there "
-    "these they this those through to too under until up very was we were what when where which while who whom why will "
-    "with would you your yours yourself yourselves"
+    "a about above after again against all am an and any are as at be because been before being below between "
+    "both but by can could did do does doing don down during each few for from further had has have having he her "
+    "here hers herself him himself his how i if in into is it its itself just me more most my myself no nor not "
+    "now of off on once only or other our ours ourselves out over own same she should so some such t than that "
+    "the their theirs them themselves then there these they this those through to too under until up very was we "
+    "were what when where which while who whom why will with would you your yours yourself yourselves"
 )
 #: English words too common to say what a text is about. A query made only of them keeps them.
 STOP_WORDS = frozenset(_STOP.split())
@@ -195,3 +195,13 @@ def grams(text: str) -> str:
         else:
             out.append(run)
     return " ".join(out)
+
+
+def spaced(text: str) -> str:
+    """``text`` with each character of an unspaced script as a space, so that unicode61 does not join ``API`` to ``数据``.
+
+    As long as before, character for character.
+    """
+    if text.isascii():
+        return text
+    return _pattern("[{0}]+").sub(lambda run: " " * (run.end() - run.start()), text)

@@ -1,0 +1,78 @@
+"""From words to the search tables: the FTS5 expressions that find a word, and how rare it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kbtasks.index import tokens
+from kbtasks.index.search import SHIFT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from sqlite3 import Connection
+
+    from kbtasks.retrieval.scratch import Scratch
+
+
+def quoted(token: str) -> str:
+    """``token`` as an FTS5 string."""
+    return '"' + token.replace('"', '""') + '"'
+
+
+def phrase_expression(word: str) -> tuple[str, str] | None:
+    """(table, FTS5 expression) whose rows include every row that holds the folded ``word``; None where no index can tell."""
+    if tokens.is_unspaced(word):
+        if len(word) == 1:
+            return "search_grams", quoted(word) + " *"
+        return "search_grams", quoted(" ".join(word[at : at + 2] for at in range(len(word) - 1)))
+    pieces = tokens.pieces(word)
+    if not pieces:
+        return None
+    if all(tokens.is_plain(piece) for piece in pieces):
+        return "search", quoted(" ".join(pieces))
+    longest = max(pieces, key=len)
+    if tokens.grams(longest):
+        return ("search_grams", quoted(longest)) if tokens.grams(longest) == longest else None
+    return "search", quoted(longest)
+
+
+def notes_with(connection: Connection, word: str) -> set[int] | None:
+    """Rowids of a superset of the notes that hold the folded ``word``; None where the index cannot tell (then: any note)."""
+    found = phrase_expression(word)
+    if found is None:
+        return None
+    table, expression = found
+    rows = connection.execute(f"SELECT DISTINCT rowid >> {SHIFT} FROM {table} WHERE {table} MATCH ?", (expression,))
+    return {note for (note,) in rows}
+
+
+def json_list(numbers: Iterable[int]) -> str:
+    """Whole numbers as a JSON list, to be bound and read with ``json_each``."""
+    return "[" + ",".join(map(str, numbers)) + "]"
+
+
+def rarest(connection: Connection, scratch: Scratch, words: list[str], limit: int, *, keep_unknown: bool) -> list[str]:
+    """The ``limit`` rarest of ``words``, in their order.
+
+    keep_unknown: a word that no note holds counts as the rarest (a note must hold every word); else it counts as the last.
+    """
+    if len(words) <= limit:
+        return words
+    counts = [_count(connection, scratch, word) for word in words]
+    order = sorted(range(len(words)), key=lambda at: (counts[at] == 0 and not keep_unknown, counts[at], at))
+    return [words[at] for at in sorted(order[:limit])]
+
+
+def _count(connection: Connection, scratch: Scratch, word: str) -> int:
+    """The number of rows that hold the rarest piece of ``word``."""
+    if tokens.is_unspaced(word):
+        table, terms = "search_grams_row", [word[at : at + 2] for at in range(max(1, len(word) - 1))]
+    else:
+        table, terms = "search_row", scratch.stems(tokens.pieces(word))
+    return min((document_count(connection, table, term) for term in terms), default=0)
+
+
+def document_count(connection: Connection, table: str, term: str) -> int:
+    """The number of rows whose term in the vocabulary ``table`` (``search_row`` or ``search_grams_row``) is ``term``."""
+    row = connection.execute(f"SELECT doc FROM {table} WHERE term = ?", (term,)).fetchone()
+    return int(row[0]) if row else 0
