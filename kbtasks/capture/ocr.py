@@ -1,0 +1,87 @@
+"""Text recognition of scanned pages through the Tesseract program, when it is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+from kbtasks import process
+from kbtasks.errors import KbError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_TEXT = 4 << 20
+#: Fewer letters and digits than this on a page is noise, not text.
+LEAST = 20
+_LANGUAGE = re.compile(r"^[A-Za-z][A-Za-z0-9_/]{1,40}(?:\+[A-Za-z][A-Za-z0-9_/]{1,40}){0,9}$")
+
+
+class Tesseract:
+    """The program at ``path``; ``version`` as it says itself, ``language`` its models (``eng``, ``eng+deu``)."""
+
+    def __init__(self, path: str, environ: Mapping[str, str], language: str) -> None:
+        self.path = path
+        self.language = language
+        self._environ = {
+            name: environ[name] for name in ("PATH", "TESSDATA_PREFIX", "LD_LIBRARY_PATH") if name in environ
+        }
+        self._environ["OMP_THREAD_LIMIT"] = "1"
+        self.failure = ""
+
+    @property
+    def version(self) -> str:
+        """The version the program prints, or an empty text."""
+        try:
+            done = process.run([self.path, "--version"], cwd=os.sep, env=self._environ, timeout=10, max_stdout=65536)
+        except KbError:
+            return ""
+        words = (done.stdout + done.stderr).decode("utf-8", "replace").split()
+        return words[1] if len(words) > 1 else ""
+
+    def read(self, png: bytes, *, dpi: int, timeout: float) -> list[str]:
+        """The paragraphs of a page given as PNG; empty where none can be read or it failed (see ``failure``)."""
+        arguments = [self.path, "stdin", "stdout", "--dpi", str(dpi), "-l", self.language]
+        try:
+            done = process.run(
+                arguments, cwd=os.sep, env=self._environ, timeout=max(timeout, 0.1), max_stdout=MAX_TEXT, input=png
+            )
+        except KbError as error:
+            self.failure = error.message
+            return []
+        if done.status != 0:
+            self.failure = f"Tesseract ended with status {done.status}"
+            return []
+        text = done.stdout.decode("utf-8", "replace").replace("\f", "\n")
+        if sum(char.isalnum() for char in text) < LEAST:
+            return []
+        found = []
+        for part in re.split(r"\n[ \t]*\n", text):
+            lines = [" ".join(line.split()) for line in part.split("\n") if line.strip()]
+            if lines:
+                found.append(_joined(lines))
+        return found
+
+
+def _joined(lines: list[str]) -> str:
+    text = lines[0]
+    for line in lines[1:]:
+        if text.endswith("-") and text[-2:-1].isalpha() and line[:1].islower():
+            text = text[:-1] + line
+        else:
+            text += " " + line
+    return text
+
+
+def find_tesseract(environ: Mapping[str, str], language: str) -> Tesseract | None:
+    """Tesseract on the PATH of ``environ``, or None; ``language`` must look like the names of its models."""
+    from kbtasks.errors import UsageError
+
+    if not _LANGUAGE.match(language):
+        raise UsageError(
+            message=f"--ocr-language takes names of Tesseract's models as eng or eng+deu, not {language!r}"
+        )
+    path = shutil.which("tesseract", path=environ.get("PATH"))
+    return Tesseract(path, environ, language) if path else None

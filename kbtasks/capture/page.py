@@ -1,0 +1,171 @@
+"""The tree of a page: parsed with lxml, freed of what no reader sees, with the addresses it stands under."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
+
+#: Elements that start a block of their own; everything else flows in a line.
+BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "h1", "h2", "h3", "h4", "h5", "h6",
+    "header", "hgroup", "hr", "html", "legend", "li", "main", "menu", "nav", "ol", "optgroup", "option", "p", "pre",
+    "search", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", "caption", "xmp",
+    "listing", "plaintext",
+))  # fmt: skip
+HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_UNSEEN = frozenset((
+    "script", "style", "template", "noscript", "noframes", "object", "embed", "applet", "svg", "canvas", "map",
+    "button", "select", "textarea", "input", "datalist", "link", "meta", "base", "title", "head", "frame", "param",
+    "track", "area", "col", "colgroup", "slot", "progress", "meter",
+))  # fmt: skip
+#: Base of relative addresses in a file whose own address is not known; never written anywhere.
+UNKNOWN = "http://saved-page.invalid/"
+_MAX_ELEMENTS = 400_000
+_CONTROL = dict.fromkeys(
+    (*range(9), 11, *range(14, 32), 127, *range(128, 133), *range(134, 160), 173, 65279, 65534, 65535)
+)
+
+
+def parse(text: str) -> HtmlElement:
+    """The root ``html`` element of ``text``; an empty page where there is no element at all. Nesting is bounded by the parser."""
+    from lxml import etree, html
+
+    clean = text.translate(_CONTROL).replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
+    parser = html.HTMLParser(encoding="utf-8", huge_tree=False, remove_pis=True)
+    try:
+        root = html.document_fromstring(clean or b"<html></html>", parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError, AssertionError):
+        root = html.document_fromstring(b"<html><body></body></html>")
+    return root
+
+
+def tag_of(element: HtmlElement) -> str:
+    """The element's name in lower case; empty for comments and other nodes."""
+    tag = element.tag
+    return tag.rpartition(":")[2].lower() if isinstance(tag, str) else ""
+
+
+def words_of(element: HtmlElement) -> list[str]:
+    """The words of the element's class and id, lower case."""
+    return f"{element.get('class') or ''} {element.get('id') or ''}".lower().split()
+
+
+def base_of(root: HtmlElement, page_url: str) -> str:
+    """The address that relative addresses are resolved against: ``<base href>`` (itself against the page), else the page."""
+    for base in root.iter("base"):
+        href = (base.get("href") or "").strip()
+        if href:
+            return absolute(href, page_url) or page_url
+        break
+    return page_url
+
+
+def absolute(href: str, base: str) -> str | None:
+    """``href`` resolved by RFC 3986 section 5 against ``base``: an http, https, mailto or tel address, or None."""
+    href = "".join(char for char in href.strip() if char not in "\t\r\n")
+    if not href or len(href) > 8192:
+        return None
+    try:
+        joined = urljoin(base, href) if base else href
+        parts = urlsplit(joined)
+    except ValueError:
+        return None
+    scheme = parts.scheme.lower()
+    if scheme in ("http", "https"):
+        return joined if parts.netloc else None
+    return joined if scheme in ("mailto", "tel") else None
+
+
+def remove(element: HtmlElement) -> None:
+    """Take ``element`` out of its tree; the text after it stays."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    tail = element.tail
+    if tail:
+        before = element.getprevious()
+        if before is not None:
+            before.tail = (before.tail or "") + tail
+        else:
+            parent.text = (parent.text or "") + tail
+    element.tail = None
+    parent.remove(element)
+
+
+def is_hidden(element: HtmlElement) -> bool:
+    """Whether the markup itself says that the element is not shown."""
+    if element.get("hidden") is not None and element.get("hidden") != "until-found":
+        return True
+    style = element.get("style")
+    if style:
+        plain = style.lower().replace(" ", "")
+        if "display:none" in plain or "visibility:hidden" in plain:
+            return True
+    return element.get("aria-hidden") == "true" and tag_of(element) not in ("img", "figure", "picture", "table")
+
+
+def clean(root: HtmlElement) -> None:
+    """Remove from the tree what no reader sees; scripts that hold TeX become ``kb-math``, task boxes stay."""
+    doomed = []
+    for number, element in enumerate(root.iter()):
+        if number > _MAX_ELEMENTS:
+            doomed.append(element)
+            continue
+        tag = tag_of(element)
+        if not tag:
+            doomed.append(element)
+        elif tag == "script" and (element.get("type") or "").startswith("math/tex"):
+            element.set("kb-display", "1" if "mode=display" in (element.get("type") or "").replace(" ", "") else "")
+            element.tag = "kb-math"
+        elif tag == "input" and (element.get("type") or "").lower() == "checkbox" and _in_item(element):
+            element.tag = "kb-box"
+        elif tag == "noscript":
+            _keep_lazy_image(element)
+            doomed.append(element)
+        elif tag in _UNSEEN or is_hidden(element):
+            doomed.append(element)
+    for element in doomed:
+        remove(element)
+
+
+def _in_item(element: HtmlElement) -> bool:
+    node = element.getparent()
+    for _ in range(4):
+        if node is None:
+            return False
+        if tag_of(node) == "li":
+            return True
+        node = node.getparent()
+    return False
+
+
+def _keep_lazy_image(noscript: HtmlElement) -> None:
+    """Give the image before a ``noscript`` the real address that only the ``noscript`` names."""
+    image = next(noscript.iter("img"), None)
+    before = noscript.getprevious()
+    if image is None or not image.get("src"):
+        return
+    lazy = before if before is not None and tag_of(before) == "img" else None
+    if lazy is None and before is not None:
+        lazy = next(before.iter("img"), None)
+    if lazy is not None:
+        lazy.set("data-src", lazy.get("data-src") or image.get("src") or "")
+    else:
+        image.tail = None
+        noscript.addprevious(image)
+
+
+def text_of(element: HtmlElement) -> str:
+    """All text below ``element`` with runs of white space as one blank."""
+    return " ".join("".join(element.itertext(with_tail=False)).split())
+
+
+def elements(root: HtmlElement) -> Iterator[HtmlElement]:
+    """All elements below and including ``root``, in document order, comments left out."""
+    return (element for element in root.iter() if isinstance(element.tag, str))
