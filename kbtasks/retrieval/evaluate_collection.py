@@ -40,8 +40,14 @@ class Question:
     __slots__ = ("answers", "id", "kind", "relevant", "split", "text")
 
     def __init__(
-        self, id: str, text: str, relevant: dict[str, int], *, kind: str = "", split: str = "test", answers: tuple[str,
-        ...] = ()
+        self,
+        id: str,
+        text: str,
+        relevant: dict[str, int],
+        *,
+        kind: str = "",
+        split: str = "test",
+        answers: tuple[str, ...] = (),
     ) -> None:
         self.id = id
         self.text = text
@@ -61,8 +67,7 @@ def folders(path: str) -> list[str]:
         inside = []
     found = [folder for folder in inside if os.path.isfile(os.path.join(folder, CORPUS))]
     if not found:
-        raise NotFound(what=f"test collection (a folder with {CORPUS})", name=path, next="name a BEIR folder or a
-        manifest")
+        raise NotFound(what=f"test collection (a folder with {CORPUS})", name=path, next="name a BEIR folder")
     return found
 
 
@@ -160,23 +165,25 @@ def write_vault(folder: str, vault: str) -> Places:
     groups: dict[str, list[tuple[str, str, str]]] = {}
     count = 0
     for _, item in _lines(os.path.join(folder, CORPUS)):
-        id, title, text = item["_id"], " ".join(str(item.get("title") or "").split()), str(item.get("text") or "")
-        group, bar, _ = id.partition("|")
+        name, text = item["_id"], str(item.get("text") or "")
+        title = " ".join(str(item.get("title") or "").split())
+        group, bar, _ = name.partition("|")
         if bar:
-            groups.setdefault(group, []).append((id, title, text))
+            groups.setdefault(group, []).append((name, title, text))
             continue
         path = f"notes-{count // _PER_FOLDER:03d}/note-{count:06d}.md"
         count += 1
-        _write(vault, path, f"---\ntitle: {_quoted(title)}\n---\n\n{_escaped(text)}\n" if title else _escaped(text) +
-        "\n") places.add(path, 0, id)
+        front = f"---\ntitle: {_quoted(title)}\n---\n\n" if title else ""
+        _write(vault, path, f"{front}{_escaped(text)}\n")
+        places.add(path, 0, name)
     for number, documents in enumerate(groups.values()):
         for start in range(0, len(documents), _PER_FILE):
             path = f"group-{number:03d}-{start // _PER_FILE:03d}.md"
             parts: list[str] = []
             size = 0
-            for id, title, text in documents[start : start + _PER_FILE]:
+            for name, title, text in documents[start : start + _PER_FILE]:
                 part = f"## {title or 'Section'}\n\n{_escaped(text)}\n\n"
-                places.add(path, size, id)
+                places.add(path, size, name)
                 parts.append(part)
                 size += len(part.encode("utf-8", "surrogatepass"))
             _write(vault, path, "".join(parts))

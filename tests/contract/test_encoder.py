@@ -45,7 +45,7 @@ def test_values_are_those_of_the_reference_runtime(made: tuple, text: str, head:
 def test_a_batch_gives_what_each_text_gives_alone(made: tuple) -> None:
     encoder, tokenizer = made
     texts = [[101, *tokenizer.encode(text), 102] for text, _, _ in REFERENCE] * 3
-    texts.append([101, *tokenizer.encode("gauge " * 600)][:511] + [102])
+    texts.append([101, *tokenizer.encode("gauge " * 510), 102])
     together = [vector for vector, _ in encoder.encode(texts)]
     for ids, vector in zip(texts, together, strict=True):
         ((alone, hidden),) = encoder.encode([ids])

@@ -36,9 +36,7 @@ def test_a_build_encodes_once_and_a_second_one_nothing(shelf: Shelf, tmp_path) -
     from kbtasks.index import vectors
 
     seen: list[tuple[int, int]] = []
-    first = vectors.build(
-        shelf.connection, str(tmp_path), progress=lambda done, all: seen.append((done, all)), threads=2
-    )
+    first = vectors.build(shelf.connection, str(tmp_path), progress=lambda *counts: seen.append(counts), threads=2)
     assert (first.encoded, first.rows, first.notes) == (3, 3, 4)
     assert seen[0] == (0, 3)
     assert seen[-1] == (3, 3)
