@@ -89,6 +89,9 @@ class Writer:
                 else facets.part(
                     path, note.title, note.summary, note.aliases, tags, note.type, note.status, meta, note.id
                 ),
+                facets.NOTHING
+                if derived is not None
+                else facets.part(path, note.title, note.summary, note.type, note.status),
                 facets.part(
                     path,
                     note.aliases,

@@ -1,0 +1,74 @@
+"""A graph as a file for other programs: GraphML (an XML vocabulary) and DOT (Graphviz)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kbtasks.graph.whole import sorted_pairs
+
+if TYPE_CHECKING:
+    from kbtasks.graph.whole import Whole
+
+# Characters that XML 1.0 (production 2, Char) does not allow at all, escaped or not.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_graphml(whole: Whole) -> bytes:
+    """The graph in GraphML (http://graphml.graphdrawing.org/specification.html), UTF-8.
+
+    Nodes carry ``path``, ``title``, ``type`` and ``status``; edges ``weight``, the number of written links.
+    """
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+        *(
+            f'  <key id="{name}" for="node" attr.name="{name}" attr.type="string"/>'
+            for name in ("path", "title", "type", "status")
+        ),
+        '  <key id="weight" for="edge" attr.name="weight" attr.type="int"/>',
+        '  <graph id="vault" edgedefault="directed">',
+    ]
+    numbers = {rowid: f"n{at}" for at, rowid in enumerate(whole.nodes)}
+    for rowid, node in whole.nodes.items():
+        data = "".join(
+            f'<data key="{name}">{_xml(value)}</data>'
+            for name, value in (
+                ("path", node.path),
+                ("title", node.title),
+                ("type", node.type),
+                ("status", node.status),
+            )
+            if value
+        )
+        lines.append(f'    <node id="{numbers[rowid]}">{data}</node>')
+    for source, target, count in sorted_pairs(whole):
+        ends = f'source="{numbers[source.rowid]}" target="{numbers[target.rowid]}"'
+        lines.append(f'    <edge {ends}><data key="weight">{count}</data></edge>')
+    lines += ["  </graph>", "</graphml>", ""]
+    return "\n".join(lines).encode("utf-8")
+
+
+def to_dot(whole: Whole) -> bytes:
+    """The graph in the DOT language (https://graphviz.org/doc/info/lang.html), UTF-8; node names are note IDs,
+    labels titles."""
+    lines = ["digraph vault {", "  node [shape=box];"]
+    lines += [f"  {_quoted(node.path)} [label={_quoted(node.title)}];" for node in whole.nodes.values()]
+    for source, target, count in sorted_pairs(whole):
+        weight = f" [weight={count}]" if count > 1 else ""
+        lines.append(f"  {_quoted(source.path)} -> {_quoted(target.path)}{weight};")
+    lines += ["}", ""]
+    return "\n".join(lines).encode("utf-8")
+
+
+def _xml(text: str) -> str:
+    clean = _NOT_XML.sub("\ufffd", text)
+    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+
+
+def _quoted(text: str) -> str:
+    """A DOT string: only the quote needs escaping; a backslash is kept as text by doubling it, as labels read
+    escapes."""
+    clean = _NOT_XML.sub("\ufffd", text)
+    clean = clean.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("\r", " ")
+    return f'"{clean}"'
