@@ -123,6 +123,11 @@ def exact_id(value: Any) -> str | None:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def is_provider(value: str) -> bool:
+    """Whether ``value`` can name a source provider."""
+    return len(value) <= PROVIDER and _PROVIDER.fullmatch(value) is not None
+
+
 def is_resource_id(value: Any) -> bool:
     """Whether ``value`` has the form of a record id."""
     return isinstance(value, str) and _RESOURCE_ID.fullmatch(value) is not None

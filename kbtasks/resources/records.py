@@ -125,7 +125,7 @@ def write(connection: Connection, resource: Resource, extras: dict[str, Any] | N
             (*values, number),
         )
     fsio.step("record:row")
-    _index(connection, number, resource, extras)
+    index(connection, number, resource, extras)
 
 
 def plain(text: str) -> str:
@@ -133,7 +133,8 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8") if canonical.has_surrogate(text) else text
 
 
-def _index(connection: Connection, number: int, resource: Resource, extras: dict[str, Any] | None) -> None:
+def index(connection: Connection, number: int, resource: Resource, extras: dict[str, Any] | None) -> None:
+    """Enter a record into the search tables and labels."""
     connection.execute(_INTO_SEARCH, (number, *map(plain, terms.row(resource, extras))))
     connection.execute(_INTO_LEXICAL, (number, *map(plain, lexical.row(resource))))
     labels = {(kind, plain(value.lower()), number) for kind, value in _labels(resource, extras) if value}
@@ -180,7 +181,7 @@ def set_extras(connection: Connection, old: Stored, extras: dict[str, Any] | Non
             old.number,
         ),
     )
-    _index(connection, old.number, resource, extras)
+    index(connection, old.number, resource, extras)
     return True
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 20 << 20
 MAX_RECORDS = 10_000
 MAX_SOURCES = 100
+INSTEAD = "use a bigger home for it: resource.export --format jsonl, or a postgresql provider"
 _HEX = re.compile("[0-9a-f]{64}", re.ASCII)
 
 
@@ -48,12 +49,17 @@ class V1Store:
             "ingestion": {"sources": self.sources, "captures": self.captures, "pending": self.pending},
         }
 
+    @staticmethod
+    def check_counts(resources: int, tombstones: int) -> None:
+        """Refuse more records than the format holds."""
+        counted = resources + tombstones
+        if counted > MAX_RECORDS:
+            raise Refused(message=f"a version 1 store holds {MAX_RECORDS} records at most, not {counted}", next=INSTEAD)
+
     def to_bytes(self) -> bytes:
         """The file's bytes; Refused beyond the format's limits, with what to use instead."""
-        instead = "use a bigger home for it: resource.export --format jsonl, or a postgresql provider"
-        counted = len(self.resources) + len(self.tombstones)
-        if counted > MAX_RECORDS:
-            raise Refused(message=f"a version 1 store holds {MAX_RECORDS} records at most, not {counted}", next=instead)
+        instead = INSTEAD
+        self.check_counts(len(self.resources), len(self.tombstones))
         for name, held in (("captures", self.captures), ("pending", self.pending)):
             if len(held) > MAX_RECORDS:
                 raise Refused(message=f"a version 1 store holds {MAX_RECORDS} {name} at most", next=instead)
@@ -128,7 +134,7 @@ def _mark(entry: dict[str, Any], name: str, place: str, reader: Reader) -> str |
     if value is None:
         return None
     text = reader.string(value, 4096, f"{place}/{name}") if isinstance(value, str) else ""
-    if not text or canonical.length(value) > 4096:
+    if not text or canonical.length(value) > 4096 or canonical.has_surrogate(value):
         raise reader.refuse(f"{place}/{name}", f"text of 1 to 4096 characters or null is needed, not {kind(value)}")
     return str(value)
 
