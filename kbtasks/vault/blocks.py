@@ -13,6 +13,8 @@ from kbtasks.vault.html import HTML_RAW_END, html_block_end
 
 QUOTE = -1  # a container of the stack; other numbers are the width that a list item's content is indented by
 
+MAX_CONTAINERS = 100  # deeper quotes and lists are read as text, so that a line of a million marks costs no more
+
 # A line that begins with none of these is paragraph text whatever came before it.
 _BLOCK_STARTS = frozenset(" \t#>-*+_=`~<[$%0123456789")
 _LEAF_STARTS = frozenset("#`~=-*_<%$[")
@@ -180,6 +182,8 @@ class _Reader:
                     del self.stack[depth:]  # indented code
                 return False
             first = bare[0]
+            if len(self.stack) >= MAX_CONTAINERS:
+                break
             if first == ">":
                 self.close()
                 del self.stack[depth:]

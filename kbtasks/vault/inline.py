@@ -80,7 +80,7 @@ class Inline:
     def read(self, start: int, end: int, line: int) -> None:
         """Read the prose from ``start`` to ``end``, which begins on line ``line``. Linear in its length; never raises."""
         text, search = self.text, _TOKEN.search
-        openers: list[tuple[int, int, bool]] = []  # start of the mark, start of the label, whether an image
+        openers: list[tuple[int, int, bool, int]] = []  # start of the mark and of the label, whether an image, line
         dead = 0  # openers below this count are links no more, since a link inside them closed
         bracket = -1  # where the last bracket that was not an opener on its own stood
         runs: dict[int, list[int]] | None = None
@@ -94,7 +94,7 @@ class Inline:
                 continue
             if kind == 12:
                 if openers:
-                    position, dead, bracket = self.close(openers, dead, bracket, at, end, line, counted)
+                    position, dead, bracket = self.close(openers, dead, bracket, at, end)
                 else:
                     bracket = at
                 continue
@@ -124,7 +124,7 @@ class Inline:
                 if same:
                     position = same.pop() + length
             elif kind in (10, 11):
-                openers.append((at, position, kind == 11))
+                openers.append((at, position, kind == 11, line))
             elif kind == 13:
                 position = self.angle(at, end, line, absent)
             elif kind == 14:
@@ -168,17 +168,16 @@ class Inline:
             self.links.append(Link(kind, target, place, fragment=fragment, label=label, raw=raw))
 
     def close(
-        self, openers: list[tuple[int, int, bool]], dead: int, bracket: int, at: int, end: int, line: int, counted: int
+        self, openers: list[tuple[int, int, bool, int]], dead: int, bracket: int, at: int, end: int
     ) -> tuple[int, int, int]:
         """Take a closing bracket: an inline link, a reference, or only a bracket. Returns position, dead and bracket."""
         text = self.text
-        start, label_start, image = openers.pop()
+        start, label_start, image, begun = openers.pop()
         alive = image or len(openers) >= dead
         simple = bracket <= label_start
         dead = min(dead, len(openers))
         if not alive:
             return at + 1, dead, at
-        begun = line - text.count("\n", start, counted) if start < counted else line
         following = text[at + 1 : at + 2]
         if following == "(" and (found := _inline_destination(text, at + 2, end)) is not None:
             destination, close = found
