@@ -11,6 +11,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("KBTASKS_SHARED", REPOSITORY.parent / "shared"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-transcripts", action="store_true", help="write what the e2e commands really print")
+
+
 @pytest.fixture(autouse=True)
 def hermetic(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Clear HOME, XDG, KB_*, INVOKE_* and Git's variables."""

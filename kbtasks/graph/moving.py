@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kbtasks.errors import AlreadyExists, NotFound, Refused, UsageError
 from kbtasks.graph.moved import MovedNames
+from kbtasks.graph.respell import destination, in_quotes, respelled
 from kbtasks.index.names import IndexNames
 from kbtasks.index.tables import bindable
 from kbtasks.model.note import Link, Place
@@ -29,21 +30,35 @@ if TYPE_CHECKING:
 #: Characters that end or split a wikilink: no link could ever name a note with them.
 _UNLINKABLE = re.compile(r"[#^|]|\[\[|\]\]")
 MAX_MOVED = 10_000
-_PLAIN_IN_DESTINATION = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/!$&'*+,;=:@~-._")
 
 
 class Edit:
-    """One link rewritten: in the note ``path`` (before the move) the bytes ``start`` to ``end`` become ``new``."""
+    """One link rewritten: in the note ``path`` (before the move), between bytes ``start`` and ``end``, ``old`` becomes ``new``.
 
-    __slots__ = ("end", "line", "new", "old", "path", "start")
+    is_value: the text is a value of the front matter, which may need quotes.
+    """
 
-    def __init__(self, path: str, place: Place, old: str, new: str) -> None:
+    __slots__ = ("end", "is_value", "line", "new", "old", "path", "start")
+
+    def __init__(self, path: str, place: Place, old: str, new: str, *, is_value: bool = False) -> None:
+        self.is_value = is_value
         self.path = path
         self.line = place.line
         self.start = place.start
         self.end = place.end
         self.old = old
         self.new = new
+
+
+class Meaning:
+    """What a link means and must go on meaning: the path it leads to, how it is found, whether Obsidian follows it."""
+
+    __slots__ = ("how", "obsidian", "target")
+
+    def __init__(self, target: str, how: str, *, obsidian: bool) -> None:
+        self.target = target
+        self.how = how
+        self.obsidian = obsidian
 
 
 class MovePlan:
@@ -73,16 +88,23 @@ def plan_move(connection: Connection, root: str, source: str, target: str) -> Mo
     notes, files = _moves(connection, root, source, target)
     plan = MovePlan(notes, files)
     names = MovedNames(IndexNames(connection), notes, files)
-    for path, link, old_target in _affected(connection, notes, files):
-        wanted = notes.get(old_target) or files.get(old_target) or old_target
+    placed: set[tuple[str, int]] = set()
+    for path, link, meaning in _affected(connection, notes, files):
+        meaning.target = notes.get(meaning.target) or files.get(meaning.target) or meaning.target
         new_source = notes.get(path, path)
-        if _leads(link, new_source, names, wanted):
+        if _keeps(link, new_source, names, meaning):
             continue
-        rewritten = _rewritten(link, new_source, wanted, names)
-        if rewritten is None:
+        form = _form(link, new_source, meaning, names)
+        edit = None
+        if form is not None and link.kind == "reference":
+            edit = _definition_edit(root, path, link, form)
+        elif form is not None:
+            edit = Edit(path, link.place, link.raw, respelled(link, form), is_value=link.kind == "relation")
+        if edit is None:
             plan.unsolved.append((path, link.place.line, link.raw))
-            continue
-        plan.edits.append(Edit(path, link.place, link.raw, rewritten))
+        elif (path, edit.start) not in placed:  # several links may share a reference definition
+            placed.add((path, edit.start))
+            plan.edits.append(edit)
     plan.edits.sort(key=lambda edit: (edit.path, edit.start))
     return plan
 
@@ -98,7 +120,8 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
             raise Refused(
                 message=f"the link in {edit.path}:{edit.line} does not stand where it did", next="kb refresh --force"
             )
-        parts += [data[position:at], os.fsencode(edit.new)]
+        new = in_quotes(edit.new, chr(data[at - 1]) if at else "") if edit.is_value else edit.new
+        parts += [data[position:at], os.fsencode(new)]
         position = at + len(old)
     return b"".join([*parts, data[position:]])
 
@@ -144,22 +167,29 @@ def _same(root: str, old: str, new: str) -> bool:
 
 _ROWS = (
     "SELECT link.note, link.ordinal, source.path, link.kind, link.target, link.fragment, link.label, link.predicate,"
-    " link.raw, link.line, link.start_byte, link.end_byte, coalesce(target.path, link.target_path) FROM {from_} JOIN note"
-    " AS source ON source.rowid = link.note LEFT JOIN note AS target ON target.rowid = link.target_note"
+    " link.raw, link.line, link.start_byte, link.end_byte, link.obsidian, link.how,"
+    " coalesce(target.path, link.target_path) FROM {from_}"
+    " JOIN note AS source ON source.rowid = link.note LEFT JOIN note AS target ON target.rowid = link.target_note"
     " WHERE link.state IN ('ok', 'attachment') AND NOT link.generated AND {where}"
 )
 _OF = _ROWS.format(from_="link", where="link.note = (SELECT rowid FROM note WHERE path = CAST(? AS TEXT))")
 _TO = _ROWS.format(from_="link", where="link.target_note = (SELECT rowid FROM note WHERE path = CAST(? AS TEXT))")
 _TO_FILE = _ROWS.format(from_="link", where="link.target_path = CAST(? AS TEXT)")
-_ASKED = _ROWS.format(
-    from_="resolution_key AS asked JOIN link_text ON link_text.resolution = asked.resolution"
-    " JOIN link ON link.note = link_text.note AND link.ordinal = link_text.ordinal",
-    where="asked.key = ?",
+#: Links whose meaning asked for a name with this key: by their first key, or by one of the others.
+_ASKED = tuple(
+    _ROWS.format(
+        from_=f"{table} AS asked JOIN link_text ON link_text.resolution = asked.{column}"
+        " JOIN link ON link.note = link_text.note AND link.ordinal = link_text.ordinal",
+        where="asked.key = CAST(? AS TEXT)",
+    )
+    for table, column in (("resolution", "rowid"), ("resolution_key", "resolution"))
 )
 
 
-def _affected(connection: Connection, notes: dict[str, str], files: dict[str, str]) -> Iterator[tuple[str, Link, str]]:
-    """The links that the move may touch: (source path, link, path it leads to now), each once."""
+def _affected(
+    connection: Connection, notes: dict[str, str], files: dict[str, str]
+) -> Iterator[tuple[str, Link, Meaning]]:
+    """The links that the move may touch: (source path, link, what it means now), each once."""
     questions: list[tuple[str, str | bytes]] = []
     keys: set[str] = set()
     for old, new in notes.items():
@@ -168,21 +198,25 @@ def _affected(connection: Connection, notes: dict[str, str], files: dict[str, st
     for old, new in files.items():
         questions.append((_TO_FILE, bindable(old)))
         keys |= file_keys(old) | file_keys(new)
-    questions += [(_ASKED, key) for key in sorted(keys)]
+    questions += [(question, bindable(key)) for key in sorted(keys) for question in _ASKED]
     rows = {row[:2]: row for question, value in questions for row in connection.execute(question, (value,))}
     for key in sorted(rows):
-        path, kind, target, fragment, label, predicate, raw, line, start, end, leads_to = rows[key][2:]
+        path, kind, target, fragment, label, predicate, raw, line, start, end, obsidian, how, leads_to = rows[key][2:]
         link = Link(kind, target, Place(line, start, end), fragment=fragment, label=label, predicate=predicate, raw=raw)
-        yield path, link, leads_to
+        yield path, link, Meaning(leads_to, how or "", obsidian=bool(obsidian))
 
 
-def _leads(link: Link, source: str, names: Names, wanted: str) -> bool:
+def _keeps(link: Link, source: str, names: Names, meaning: Meaning) -> bool:
+    """Whether the link keeps its meaning: for Obsidian too if it does now, and for renderers that only know relative paths."""
     found = resolve(link, source, names)
-    return found.state in ("ok", "attachment") and found.target == wanted
+    if found.state not in ("ok", "attachment") or found.target != meaning.target:
+        return False
+    return (found.obsidian or not meaning.obsidian) and (found.how == "relative" or meaning.how != "relative")
 
 
-def _rewritten(link: Link, source: str, wanted: str, names: Names) -> str | None:
-    """The raw text of ``link`` with the first target, in its own form if possible, that leads to ``wanted``; or None."""
+def _form(link: Link, source: str, meaning: Meaning, names: Names) -> str | None:
+    """The first target, in the link's own form if possible, by which it keeps its meaning; None where there is none."""
+    wanted = meaning.target
     keeps_suffix = link.target.lower().endswith(".md")
     whole = wanted if keeps_suffix or not wanted.lower().endswith(".md") else without_note_suffix(wanted)
     relative = _relative(source, whole)
@@ -205,9 +239,33 @@ def _rewritten(link: Link, source: str, wanted: str, names: Names) -> str | None
         forms.append(f"/{whole}")
     for form in dict.fromkeys(forms):
         probe = Link(link.kind, form, link.place, fragment=link.fragment, label=link.label, predicate=link.predicate)
-        if _leads(probe, source, names, wanted):
-            return respelled(link, form)
+        if _keeps(probe, source, names, meaning):
+            return form
     return None
+
+
+def _definition_edit(root: str, path: str, link: Link, form: str) -> Edit | None:
+    """The edit of the definition that the reference ``link`` uses; None where the note cannot be read as UTF-8."""
+    from kbtasks.vault.blocks import reference_key
+    from kbtasks.vault.decode import decode
+    from kbtasks.vault.frontmatter import read_frontmatter
+    from kbtasks.vault.places import read
+    from kbtasks.vault.scan import scan_markdown
+
+    source = decode(read(root, path))
+    if source.encoding != "utf-8":
+        return None
+    found = scan_markdown(source.text, read_frontmatter(source.text).end).definitions.get(reference_key(link.raw) or "")
+    if found is None:
+        return None
+    end = found.end
+    start = source.text.rfind(found.address, found.start, end)
+    if start < 0:
+        return None
+    table = source.byte_offsets((start, start + len(found.address)))
+    line = source.text.count("\n", 0, start) + 1
+    place = Place(line, table[start], table[start + len(found.address)])
+    return Edit(path, place, found.address, destination(found.address, form))
 
 
 def _rooted(link: Link, wanted: str) -> bool:
@@ -217,31 +275,3 @@ def _rooted(link: Link, wanted: str) -> bool:
 def _relative(source: str, whole: str) -> str:
     folder = os.path.dirname(source) or "."
     return os.path.relpath(whole, folder).replace(os.sep, "/")
-
-
-def respelled(link: Link, target: str) -> str:
-    """The raw text of ``link`` with its target replaced by ``target``: fragment, label, title and blanks stay."""
-    if link.kind == "relation":
-        from kbtasks.vault.fields import scalar
-
-        return scalar(target)
-    if link.kind not in MARKDOWN_KINDS:
-        stop = re.search(r"\s*(?:#|\\?\|)", link.raw)
-        rest = link.raw[stop.start() :] if stop else link.raw[len(link.raw.rstrip()) :]
-        lead = link.raw[: len(link.raw) - len(link.raw.lstrip())]
-        return lead + target + rest
-    hash_at = link.raw.find("#")
-    rest = link.raw[hash_at:] if hash_at >= 0 else ""
-    if link.raw.startswith("<"):
-        bracketed = target.replace("<", "%3C").replace(">", "%3E").replace("#", "%23")
-        return "<" + bracketed + (rest or ">")
-    return "".join(map(_escaped, target)) + rest
-
-
-def _escaped(character: str) -> str:
-    """A character of a Markdown destination: letters beyond ASCII stay, what could end or split it is escaped."""
-    if character in _PLAIN_IN_DESTINATION or (
-        ord(character) > 127 and character.isprintable() and not character.isspace()
-    ):
-        return character
-    return "".join(f"%{byte:02X}" for byte in os.fsencode(character))
