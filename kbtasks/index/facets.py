@@ -4,6 +4,7 @@ A facet's digest is the sum, modulo 2**128, of a hash of each note's (or link me
 what it changes and the order of notes does not matter. The facets, in ``meta`` as ``facet.<name>``:
 
 titles   path, title, summary, aliases, tags, type, status and front matter of every note but the catalog page
+listed   what the catalog page lists of every note but itself: path, title, summary, type, status
 names    what links may call notes and files: paths, aliases, titles; headings and blocks
 written  the links of every note as written, without their place; not those in the catalog page's derived region
 resolved what the links mean
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from sqlite3 import Connection
 
-FACETS = ("titles", "names", "written", "resolved", "prose")
+FACETS = ("titles", "listed", "names", "written", "resolved", "prose")
 #: The facets that a note has a part in, in the order of the blob ``note.facets``.
-NOTE_FACETS = ("titles", "names", "written", "prose")
+NOTE_FACETS = ("titles", "listed", "names", "written", "prose")
 _WIDTH = 16
 _MODULUS = 1 << (8 * _WIDTH)
 NOTHING = bytes(_WIDTH)
@@ -30,8 +31,8 @@ INPUTS = {
     "structure": ("prose",),
     "links": ("names", "written"),
     "search": ("prose",),
-    "catalog": ("titles",),
-    "backlinks": ("titles", "written", "resolved"),
+    "catalog": ("listed",),
+    "backlinks": ("written", "resolved"),
 }
 
 
@@ -40,6 +41,12 @@ def part(*values: object) -> bytes:
     from hashlib import blake2b
 
     return blake2b(repr(values).encode("utf-8", "surrogateescape"), digest_size=_WIDTH).digest()
+
+
+def of_note(blob: bytes, facet: str) -> bytes:
+    """A note's part in ``facet``, from ``note.facets``."""
+    number = NOTE_FACETS.index(facet)
+    return blob[number * _WIDTH : (number + 1) * _WIDTH]
 
 
 class Sums:
@@ -59,13 +66,13 @@ class Sums:
 
     def add_note(self, blob: bytes) -> None:
         """Count in a note's parts, joined as in ``note.facets``."""
-        for number, facet in enumerate(NOTE_FACETS):
-            self.add(facet, blob[number * _WIDTH : (number + 1) * _WIDTH])
+        for facet in NOTE_FACETS:
+            self.add(facet, of_note(blob, facet))
 
     def remove_note(self, blob: bytes) -> None:
         """Count out a note's parts."""
-        for number, facet in enumerate(NOTE_FACETS):
-            self.remove(facet, blob[number * _WIDTH : (number + 1) * _WIDTH])
+        for facet in NOTE_FACETS:
+            self.remove(facet, of_note(blob, facet))
 
     def save(self) -> None:
         """Write the sums to ``meta``."""

@@ -90,15 +90,15 @@ def mark(connection: Connection) -> None:
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def clear(connection: Connection) -> None:
-    """Drop everything in the database, inside the open transaction."""
+def clear(connection: Connection, *, only_search: bool = False) -> None:
+    """Drop everything in the database (or only the search tables), inside the open transaction."""
     for only in ("CREATE VIRTUAL%", "%"):  # a virtual table takes its shadow tables with it
         rows = connection.execute(
             "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND sql LIKE ? ORDER BY type DESC",
             (only,),
         ).fetchall()
         for kind, name in rows:
-            if not name.startswith("sqlite_"):
+            if not name.startswith("sqlite_") and (not only_search or name.startswith("search")):
                 connection.execute(f'DROP {kind} IF EXISTS "{name}"')
 
 

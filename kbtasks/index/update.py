@@ -175,8 +175,7 @@ class Delta:
         if old is not None and old[1] == read.revision:
             connection.execute("UPDATE note SET mtime_ns = ? WHERE rowid = ?", (read.seen[1], old[0]))
             return
-        note = parse_note(path, read.data)
-        note.revision, note.size = read.revision, read.size
+        note = parse_note(path, read.data, size=read.size, revision=read.revision)
         before: bytes | None = None
         names_before: set[str] = set()
         if old is None:
@@ -191,7 +190,7 @@ class Delta:
         parts = self._writer.add(rowid, note, read.seen[1], self._derived(path, read.data))
         self._sums.add_note(parts)
         search.add(connection, rowid, note)
-        if not fresh and (before is None or before[16:32] != parts[16:32]):
+        if not fresh and (before is None or facets.of_note(before, "names") != facets.of_note(parts, "names")):
             self._writer.flush()
             self._names |= _names_of(connection, rowid) ^ names_before
             if before is not None:

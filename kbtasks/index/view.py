@@ -112,6 +112,7 @@ def open_view(
 
     verify: read and hash every note instead of trusting size, times and inode. rebuild: make the index from nothing.
     stat: what to believe of a file, given its path and true stat; clock: nanoseconds now (both for tests).
+    read_only: leave the cache as it is, and work on a copy in memory where something changed.
     wait: seconds to wait for another process's write before working on a copy in memory. progress: (notes done, in
     all). Raises NotFound where the vault is no folder, UsageError or InvalidInput where kb.toml is wrong.
     """

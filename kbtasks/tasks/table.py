@@ -7,6 +7,8 @@ from kbtasks import command
 #: One line per task; the module registers it with ``@command``.
 TABLE: dict[str, str] = {
     "init": "init",
+    "refresh": "refresh",
+    "doctor": "doctor",
     "links": "links",
     "backlinks": "links",
     "relation.list": "links",
@@ -67,6 +69,7 @@ TABLE: dict[str, str] = {
     "promote.receipts": "promote",
     "promote.recover": "promote",
     "task.note": "task",
+    "evaluate": "evaluate",
     "resource.capture": "resource_capture",
     "resource.gc": "resource_care",
     "resource.doctor": "resource_care",
