@@ -118,6 +118,8 @@ def open_view(
     """
     if not os.path.isdir(root):
         raise NotFound(what="vault", name=root, next="name an existing folder with --root")
+    if not read_only and os.path.isdir(os.path.join(root, ".kbtasks/journal")):
+        _finish_killed_writer(root)
     opener = Opener(
         root, cache, verify=verify, stat=stat, clock=clock, wait=wait, progress=progress, read_only=read_only
     )
@@ -126,6 +128,18 @@ def open_view(
     except PermissionError as error:
         raise Unavailable(message=f"the vault {root} cannot be read: {error.strerror}") from None
     return View(root, cache, connection, fresh, persistent=fresh.how != "overlaid")
+
+
+def _finish_killed_writer(root: str) -> None:
+    """Finish what a killed writer began, unless a writer is at work now (then its journal is its own)."""
+    from kbtasks.errors import KbError
+    from kbtasks.vault.writer import Writer
+
+    try:
+        with Writer(root, wait=0.0):
+            pass
+    except KbError:
+        pass
 
 
 def _is_corruption(error: sqlite3.DatabaseError) -> bool:

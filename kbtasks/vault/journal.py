@@ -71,6 +71,7 @@ def commit(root: str, changes: list[Change]) -> None:
         step("all-applied")
     finally:
         _forget(folder)
+        _remove_if_empty(journal)
 
 
 def recover(root: str) -> list[str]:
@@ -98,10 +99,7 @@ def recover(root: str) -> list[str]:
             except KbError:
                 left.append(entry["path"])
         _forget(folder)
-    try:
-        os.rmdir(journal)
-    except OSError:
-        pass
+    _remove_if_empty(journal)
     return left
 
 
@@ -228,6 +226,13 @@ def _forget(folder: str) -> None:
     step("manifest-removed")
     shutil.rmtree(folder, ignore_errors=True)
     step("journal-removed")
+
+
+def _remove_if_empty(journal: str) -> None:
+    try:
+        os.rmdir(journal)
+    except OSError:
+        pass
 
 
 def _revision_at(parent: int, name: str) -> str | None:
