@@ -195,4 +195,8 @@ def _unknown(name: str) -> int:
 
 def main() -> None:
     """Entry point of the console script ``kb``."""
+    if sys.getfilesystemencoding() != "utf-8":  # a locale in which Python could not even name the notes' files
+        import os
+
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
     sys.exit(run(sys.argv[1:]))
