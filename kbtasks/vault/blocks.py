@@ -255,7 +255,7 @@ class _Reader:
             del self.stack[depth:]
             return False
         lazy = self.para >= 0 and not fresh
-        if first == "<" and (end := html_block_end(bare, lazy=lazy and depth == len(self.stack))) is not None:
+        if first == "<" and (end := html_block_end(bare, lazy=lazy)) is not None:
             self.close()
             del self.stack[depth:]
             return self.skip_html(line, end)
