@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-#: Bidirectional controls, which reorder what a reader sees: ALM, LRM, RLM, embeddings, overrides, isolates.
-BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+#: Bidirectional embeddings, overrides and isolates: they reorder what a reader sees, far beyond themselves.
+OVERRIDES = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+#: All bidirectional controls: OVERRIDES, and the marks ALM, LRM and RLM, which honest right-to-left text may hold.
+BIDI = (0x061C, 0x200E, 0x200F, *OVERRIDES)
 #: Control characters other than tab and newline (C0, DEL, C1), and BIDI.
 HIDDEN = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *BIDI))
 

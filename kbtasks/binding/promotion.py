@@ -9,7 +9,7 @@ import unicodedata
 from hashlib import sha256
 
 from kbtasks.errors import UsageError
-from kbtasks.plaintext import BIDI
+from kbtasks.plaintext import OVERRIDES
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _check_line(flag: str, text: str, limit: int) -> None:
     except UnicodeEncodeError:
         raise UsageError(message=f"{flag} is not UTF-8") from None
     for position, letter in enumerate(text):
-        if unicodedata.category(letter) == "Cc" or ord(letter) in BIDI or letter in "\u2028\u2029":
+        if unicodedata.category(letter) == "Cc" or ord(letter) in OVERRIDES or letter in "\u2028\u2029":
             raise UsageError(message=f"{flag} holds U+{ord(letter):04X} at {position}")
 
 
@@ -124,7 +124,7 @@ def normalised_note(data: bytes, *, what: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     for number, line in enumerate(text.split("\n"), 1):
         for column, letter in enumerate(line, 1):
-            if (unicodedata.category(letter) == "Cc" and letter != "\t") or ord(letter) in BIDI:
+            if (unicodedata.category(letter) == "Cc" and letter != "\t") or ord(letter) in OVERRIDES:
                 raise UsageError(
                     message=f"{what} holds the control character U+{ord(letter):04X}: line {number}, column {column}"
                 )
