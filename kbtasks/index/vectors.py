@@ -78,6 +78,7 @@ def build(connection: Connection, folder: str, *, progress: Progress | None = No
     """
     path = modelfile.require()
     modelfile.verify(path)
+    os.putenv("OPENBLAS_NUM_THREADS", "1")  # read when numpy is first imported: our own threads share the processors
     os.makedirs(folder, exist_ok=True)
     with Lock(os.path.join(folder, LOCK), what="the vectors of this vault"):
         file = vectorfile.open_file(folder)
@@ -100,6 +101,23 @@ def build(connection: Connection, folder: str, *, progress: Progress | None = No
         vectorfile.drop_journal(folder)
         size = os.path.getsize(os.path.join(folder, vectorfile.FILE))
         return Report(len(todo), reused, sum(len(entry.rows) for entry in entries), len(entries), size)
+
+
+def discard(folder: str) -> None:
+    """Delete the vectors and the journal in ``folder``, so that the next build encodes everything."""
+    for name in (vectorfile.FILE, vectorfile.JOURNAL):
+        try:
+            os.unlink(os.path.join(folder, name))
+        except FileNotFoundError:
+            pass
+
+
+def processors() -> int:
+    """Encoders worth running side by side: one for each processor this process may use, at most eight."""
+    try:
+        return min(8, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on this platform
+        return min(8, os.cpu_count() or 1)
 
 
 def _usable(file: VectorFile) -> bool:

@@ -1,4 +1,4 @@
-"""Pieces ranked by words and meaning together, and whether what was found is good enough to be an answer.
+"""Pieces ranked by words and meaning together.
 
 Candidates are the best pieces of each lane; every candidate is then scored exactly by all lanes, and the scores are fused.
 """
@@ -13,23 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kbtasks.retrieval.keyword import Keyword, Score
-    from kbtasks.retrieval.semantic import Semantic
+    from kbtasks.retrieval.semantic import Lane
 
 #: Candidates asked of each lane. Twice as many or half change nothing on the development collections.
 CANDIDATES = 100
-#: Results whose best features decide whether there is an answer.
-_LOOKED_AT = 10
-
-#: No answer unless late + 1.5 * cosine + 0.5 * coverage reaches this, each being the largest among the first ten. Measured:
-#: at 1.20 at most 4 % of real questions are lost, and 97 % of foreign ones caught, on every held collection.
-ANSWERABLE = 1.20
-#: The same without token vectors (cosine + 0.4 * coverage), and with words alone (coverage).
-ANSWERABLE_POOLED = 0.57
-ANSWERABLE_WORDS = 0.40
-#: A hit is strong from here on, by the same sums.
-STRONG = 1.75
-STRONG_POOLED = 0.85
-STRONG_WORDS = 0.70
 
 
 class Ranked:
@@ -52,24 +39,10 @@ class Ranked:
         self.late = late
         self.score = 0.0
 
-    def evidence(self) -> tuple[float, float, float]:
-        """(its sum, the sum from which there is an answer, the sum from which it is strong), by what is known of it."""
-        if self.cosine is None:
-            return self.coverage, ANSWERABLE_WORDS, STRONG_WORDS
-        if self.late is None:
-            return self.cosine + 0.4 * self.coverage, ANSWERABLE_POOLED, STRONG_POOLED
-        return self.late + 1.5 * self.cosine + 0.5 * self.coverage, ANSWERABLE, STRONG
-
-    @property
-    def strong(self) -> bool:
-        """Whether the piece alone speaks strongly for an answer (the grade ``strong``; else ``weak``)."""
-        total, _, strong = self.evidence()
-        return total >= strong
-
 
 def rank(
     keyword: Keyword | None,
-    semantic: Semantic | None,
+    semantic: Lane | None,
     *,
     candidates: int = CANDIDATES,
     allowed: Collection[int] | None = None,
@@ -111,18 +84,3 @@ def _fused(found: Sequence[Ranked], by_words: bool, by_meaning: bool) -> list[fl
         return fuse(lexical, cosine, late if known else None)
     pairs = zip(standard(cosine), standard(late), strict=True)
     return [0.3 * pooled + 0.4 * token for pooled, token in pairs]
-
-
-def answerable(ranked: Sequence[Ranked]) -> bool:
-    """Whether the best of ``ranked`` is good enough to be an answer at all (retrieval is never sure that it is one)."""
-    best = ranked[:_LOOKED_AT]
-    if not best:
-        return False
-    coverage = max(one.coverage for one in best)
-    cosines = [one.cosine for one in best if one.cosine is not None]
-    lates = [one.late for one in best if one.late is not None]
-    if not cosines:
-        return coverage >= ANSWERABLE_WORDS
-    if not lates:
-        return max(cosines) + 0.4 * coverage >= ANSWERABLE_POOLED
-    return max(lates) + 1.5 * max(cosines) + 0.5 * coverage >= ANSWERABLE

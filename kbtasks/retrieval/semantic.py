@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from kbtasks.index.vectorfile import Row, VectorFile
     from kbtasks.index.vectors import Snapshot
     from kbtasks.index.wordpiece import WordPiece
-    from kbtasks.retrieval.lanes import Lane
 
     Array = NDArray[Any]
 
+READY, DEGRADED, UNAVAILABLE = "ready", "degraded", "unavailable"
 #: Tokens of a query that are read; the rest is ignored (a query is at most 64 words).
 QUERY_TOKENS = 192
 #: Pooled rows converted to float at once.
@@ -51,13 +51,20 @@ class Scores:
         self.late = late
 
 
-class Semantic:
-    """One query against the stored vectors, made by ``open_semantic``."""
+class Lane:
+    """One query against the stored vectors, made by ``open_lane``.
 
-    def __init__(self, connection: Connection, snapshot: Snapshot) -> None:
-        self._connection = connection
-        self._snapshot = snapshot
+    status: ready, degraded (some notes have no vectors yet) or unavailable. message: why, with what to type.
+    foreign: the query is in a script that the model does not know, so nothing is missing when the lane says nothing.
+    """
+
+    def __init__(self, status: str, message: str = "", *, foreign: bool = False) -> None:
+        self.status = status
+        self.message = message
+        self.foreign = foreign
         self._numbers: dict[int, int] | None = None
+        self._connection: Connection
+        self._snapshot: Snapshot
 
     def top(self, limit: int, allowed: Container[int] | None = None) -> list[tuple[int, float]]:
         """The ``limit`` pieces nearest by cosine, best first, as (piece id, cosine).
@@ -65,6 +72,8 @@ class Semantic:
         allowed: row ids of the notes that may be returned; None for all. The filter is exact: it is applied to every
         row.
         """
+        if self.status == UNAVAILABLE:
+            return []
         import numpy as np
 
         scores = self._all_cosines()
@@ -89,7 +98,7 @@ class Semantic:
         """``cosine`` and ``late`` of each of ``pieces`` (ids of ``search_text``), computed exactly."""
         cosine: list[float | None] = [None] * len(pieces)
         late: list[float | None] = [None] * len(pieces)
-        if not pieces:
+        if self.status == UNAVAILABLE or not pieces:
             return Scores(cosine, late)
         import numpy as np
 
@@ -251,34 +260,31 @@ def _find(file: VectorFile, path: bytes) -> int:
     return low if low < file.notes and file.note_path(low) == path else -1
 
 
-def open_semantic(connection: Connection, cache: str, query: str, lane: Lane) -> Semantic | None:
-    """``query`` against the vectors in the folder ``cache``, as they are true now; None where the lane is unavailable.
+def open_lane(connection: Connection, cache: str, query: str, *, deadline: float | None = None) -> Lane:
+    """``query`` against the vectors in the folder ``cache``, as they are true now.
 
-    lane: its deadline bounds the work, and it is told what is missing. No exception leaves: a missing extra, model or
-    file makes the lane unavailable, with a message that says what to type. So does a query mainly in a foreign script.
+    deadline: of time.monotonic; what is not encoded by then makes the lane degraded. No exception leaves: a missing extra,
+    model or file makes the lane unavailable, with a message that says what to type. So does a query mainly in a foreign
+    script.
     """
     from kbtasks.index import modelfile, sectiontext
 
     if sectiontext.foreign_share(query) > sectiontext.FOREIGN_SHARE:
-        lane.wanted = False
-        lane.worsen("unavailable", "the model does not know the script of this query")
-        return None
+        return Lane(UNAVAILABLE, "the model does not know the script of this query", foreign=True)
     path = modelfile.find()
     if path is None:
-        lane.worsen("unavailable", "not installed: pip install 'kbtasks[semantic]'")
-        return None
+        return Lane(UNAVAILABLE, "not installed: pip install 'kbtasks[semantic]'")
     # OpenBLAS reads this when numpy is first imported: a second thread costs more than it brings on one query.
     os.putenv("OPENBLAS_NUM_THREADS", "1")
     try:
-        return _open(connection, cache, query, path, lane)
+        return _open(connection, cache, query, path, deadline)
     except ImportError:
-        lane.worsen("unavailable", "numpy is not installed: pip install 'kbtasks[semantic]'")
+        return Lane(UNAVAILABLE, "numpy is not installed: pip install 'kbtasks[semantic]'")
     except KbError as error:
-        lane.worsen("unavailable", error.message)
-    return None
+        return Lane(UNAVAILABLE, error.message)
 
 
-def _open(connection: Connection, cache: str, query: str, path: str, lane: Lane) -> Semantic | None:
+def _open(connection: Connection, cache: str, query: str, path: str, deadline: float | None) -> Lane:
     from kbtasks.index import modelfile, vectorfile, vectors
     from kbtasks.index.encoder import Encoder
     from kbtasks.index.wordpiece import CLS, SEP, WordPiece
@@ -295,18 +301,17 @@ def _open(connection: Connection, cache: str, query: str, path: str, lane: Lane)
     if not os.path.exists(os.path.join(cache, vectorfile.FILE)):
         count = connection.execute("SELECT count(*) FROM note").fetchone()[0]
         if count > vectors.DELTA_NOTES:
-            lane.worsen("unavailable", f"no vectors yet: {_MAKE}")
-            return None
+            return Lane(UNAVAILABLE, f"no vectors yet: {_MAKE}")
         modelfile.verify(path)
-    snapshot = vectors.snapshot(connection, cache, encoder, tokenizer, deadline=lane.deadline)
+    snapshot = vectors.snapshot(connection, cache, encoder, tokenizer, deadline=deadline)
     if snapshot.file is None and snapshot.missing:
-        lane.worsen("unavailable", f"no vectors yet: {_MAKE}")
-        return None
+        return Lane(UNAVAILABLE, f"no vectors yet: {_MAKE}")
     if snapshot.file is not None and snapshot.file.header.get("stamp") != modelfile.stamp(path):
         modelfile.verify(path)  # the installed file was touched since it was last known to be the pinned one
+    lane = Lane(READY)
     if snapshot.missing:
-        lane.worsen("degraded", f"{snapshot.missing} pieces or more have no vectors yet: {_MAKE}")
-    found = Semantic(connection, snapshot)
+        lane.status, lane.message = DEGRADED, f"{snapshot.missing} pieces or more have no vectors yet: {_MAKE}"
+    lane._connection, lane._snapshot = connection, snapshot
     ids = [CLS, *tokenizer.encode(query)[:QUERY_TOKENS], SEP]
-    found.ask(encoder(), ids, tokenizer.kinds(ids))
-    return found
+    lane.ask(encoder(), ids, tokenizer.kinds(ids))
+    return lane

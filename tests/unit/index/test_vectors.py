@@ -9,17 +9,16 @@ from support.meaning import Shelf, needs_model
 
 from kbtasks.errors import Busy
 from kbtasks.fsio import Lock
-from kbtasks.retrieval.lanes import Lane
+from kbtasks.retrieval.semantic import Lane
 
 pytestmark = needs_model
 
 
 def ask(shelf: Shelf, cache: str, query: str, **options: object) -> tuple[Lane, list[int]]:
-    from kbtasks.retrieval.semantic import open_semantic
+    from kbtasks.retrieval.semantic import open_lane
 
-    lane = Lane("semantic", seconds=30)
-    found = open_semantic(shelf.connection, cache, query, lane)
-    return lane, [piece >> 12 for piece, _ in found.top(10, **options)] if found else []
+    lane = open_lane(shelf.connection, cache, query)
+    return lane, [piece >> 12 for piece, _ in lane.top(10, **options)]
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ def test_changes_beyond_the_bound_are_declared(shelf: Shelf, tmp_path, monkeypat
     shelf.put("b.md", "Another note about lighthouses and their keepers, " * 8)
     lane, found = ask(shelf, str(tmp_path), "lighthouse")
     assert lane.status == "degraded"
-    assert "kb refresh --only vectors" in str(lane.message)
+    assert "kb refresh --only vectors" in lane.message
     assert found
 
 
@@ -121,7 +120,7 @@ def test_without_vectors_a_small_vault_is_ready_and_a_large_one_says_what_to_typ
     monkeypatch.setattr(vectors, "DELTA_NOTES", 2)
     lane, found = ask(shelf, str(tmp_path / "other"), "monetary policy")
     assert (lane.status, found) == ("unavailable", [])
-    assert "kb refresh --only vectors" in str(lane.message)
+    assert "kb refresh --only vectors" in lane.message
 
 
 def test_filters_are_exact(shelf: Shelf, tmp_path) -> None:
@@ -153,4 +152,4 @@ def test_two_builds_do_not_meet(shelf: Shelf, tmp_path) -> None:
 
 def test_a_query_in_a_foreign_script_is_not_asked(shelf: Shelf, tmp_path) -> None:
     lane, found = ask(shelf, str(tmp_path), "量子力学")
-    assert (lane.status, lane.partial, found) == ("unavailable", False, [])
+    assert (lane.status, lane.foreign, found) == ("unavailable", True, [])
