@@ -118,17 +118,39 @@ class Git:
         return [_commit(*fields[start : start + 4]) for start in range(0, len(fields) - 4, 5)]
 
     def followed(self, path: str, *, limit: int) -> list[tuple[Commit, Change]]:
-        """At most ``limit`` commits that changed ``path``, newest first, renames followed, with what each did to
-        it."""
-        words = ("log", "-z", "--follow", "-M", "--name-status", "--format=%x01%H%x00%ct%x00%s", f"--max-count={limit}")
-        out = self.ask(*words, "--no-color", "--no-ext-diff", "--", path)
-        fields = out.split(b"\0")
-        starts = [at for at, field in enumerate(fields) if field[:1] == b"\x01" and len(field) in (41, 65)]
+        """At most ``limit`` commits that changed ``path``, newest first, renames followed, with what each did to it.
+
+        A note that began as a copy of another begins there; the other's history is not its own.
+        """
         found = []
-        for start, end in zip(starts, [*starts[1:], len(fields)], strict=True):
+        for commit, change in self._named("--follow", f"--max-count={limit}", "--", path):
+            found.append((commit, change or Change("M", path)))
+            if change is not None and change.status == "C":
+                break
+        return found
+
+    def renamed(self, under: str, *, limit: int) -> list[tuple[Commit, Change]]:
+        """The renames in the newest ``limit`` commits that renamed something ``under`` a path, newest first."""
+        try:
+            listed = self._named("--diff-filter=R", f"--max-count={limit}", "--", under or ".", every=True)
+        except ProcessOverflow:
+            return []
+        return [(commit, change) for commit, change in listed if change is not None]
+
+    def _named(self, *words: str, every: bool = False) -> list[tuple[Commit, Change | None]]:
+        """Commits of ``git log`` with the first path that each shows, or with ``every`` once for each path."""
+        form = ("log", "-z", "-M", "--name-status", "--no-color", "--no-ext-diff", "--format=%x01%H%x00%ct%x00%s")
+        fields = self.ask(*form, *words).split(b"\0")
+        starts = [at for at, field in enumerate(fields) if field[:1] == b"\x01" and len(field) in (41, 65)]
+        found: list[tuple[Commit, Change | None]] = []
+        for start, end in zip(starts, [*starts[1:], len(fields)], strict=False):
             name, time, subject, *rest = fields[start:end]
-            change = next(changes([part.lstrip(b"\n") for part in rest]), None)
-            found.append((_commit(name[1:], time, subject or b"", b""), change or Change("M", path)))
+            commit = _commit(name[1:], time, subject, b"")
+            listed = list(changes([part.removeprefix(b"\n") for part in rest]))
+            if every:
+                found += [(commit, change) for change in listed]
+            else:
+                found.append((commit, listed[0] if listed else None))
         return found
 
     def changed(self, commits: Sequence[str], *, under: str = "") -> Iterator[tuple[list[Change], bool]]:

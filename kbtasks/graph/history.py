@@ -181,20 +181,23 @@ def _score(
     history: History,
     scores: dict[str, list[tuple[float, dict[str, Any]]]],
 ) -> None:
+    from collections import deque
     from math import log2
 
     words = query.casefold().split()[:20]
     whole = " ".join(words)
     present: dict[str, str] = {}  # a former path -> the present one, learned going back in time
+    renames = deque(git.renamed(git.prefix, limit=1000))
     details = git.changed([commit.hash for commit in log], under=git.prefix)
     for age, (commit, (changed, complete)) in enumerate(zip(log, details, strict=True)):
         message = strength(f"{commit.subject}\n{commit.body[:2000]}", words, whole)
         if not complete:
             history.lane.worsen("degraded", INCOMPLETE)
         touched = []
+        while renames and renames[0][0].time >= commit.time:
+            renamed = renames.popleft()[1]
+            present[str(renamed.old)] = present.get(renamed.path, renamed.path)
         for change in changed:
-            if change.old is not None and change.status == "R":
-                present[change.old] = present.get(change.path, change.path)
             now = present.get(change.path, change.path)
             if now.startswith(git.prefix) and now[len(git.prefix) :] in alive:
                 touched.append((now[len(git.prefix) :], change))

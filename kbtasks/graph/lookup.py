@@ -40,10 +40,12 @@ def find_note(connection: Connection, name: str, *, root: str = "", cwd: str = "
 
 def look_up(connection: Connection, name: str, *, root: str = "", cwd: str = "") -> Found:
     """As ``find_note``, and by which kind of name it was found."""
-    for reading in _readings(name, root, cwd):
+    readings = _readings(name, root, cwd)
+    for reading in readings:
         exact = node_at(connection, reading) or node_at(connection, reading + ".md")
         if exact is not None:
             return Found(exact, "path")
+    for reading in readings:
         key = fold(without_note_suffix(reading))
         for kind in _KINDS:
             keys = {key, fold(reading)} if kind != "path" else {key}
