@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 from kbtasks import errors, schema
@@ -85,7 +91,34 @@ def _cell(text: str) -> str:
 
 PAGES = {"commands.md": commands, "schemas.md": schemas, "exit-codes.md": exit_codes}
 
+BLOCK = re.compile(r"(<!-- transcript: (\S+) -->\n```console\n)(.*?)(```\n<!-- /transcript -->)", re.DOTALL)
+
+
+def with_transcripts(text: str) -> str:
+    """A page with the output of every marked transcript as its commands print it now, on a copy of the vault named."""
+
+    def ran(match: re.Match[str]) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            vault = Path(folder) / "vault"
+            shutil.copytree(HERE.parent / match[2], vault, ignore=shutil.ignore_patterns(".kbtasks"))
+            lines = []
+            for line in match[3].splitlines():
+                if line.startswith("$ kb "):
+                    words = [sys.executable, "-m", "kbtasks", *shlex.split(line[5:])]
+                    done = subprocess.run(words, cwd=vault, capture_output=True, encoding="utf-8", check=False)
+                    lines += [line, *done.stdout.splitlines()]
+        return match[1] + "\n".join(lines) + "\n" + match[4]
+
+    return BLOCK.sub(ran, text)
+
+
 if __name__ == "__main__":
+    for page in (HERE.parent / "README.md", *HERE.glob("*.md")):
+        before = page.read_text(encoding="utf-8")
+        after = with_transcripts(before)
+        if after != before:
+            page.write_text(after, encoding="utf-8")
+            print(f"ran the transcripts of {page.name}")
     for name, page in PAGES.items():
         (HERE / name).write_text(page(), encoding="utf-8")
         print(f"wrote docs/{name}")

@@ -44,6 +44,22 @@ _COMMON_PARAMS = [
 _CORE_FLAGS = {"--help", "-h", "--list", "-l", "--dry", "--echo", "-e", "--version", "-V", "--debug", "-d"}
 
 
+#: How the list of tasks is grouped: title, first words of the names; the last group takes what is left.
+GROUPS = (
+    ("Start", ("init", "refresh", "check", "doctor")),
+    ("Find", ("search", "list", "show", "tags", "evaluate")),
+    (
+        "Connect",
+        ("links", "backlinks", "graph", "context", "history", "percolate", "inbox", "catalog", "stats", "agents"),
+    ),
+    ("Write", ("note", "relation", "plan")),
+    ("Keep evidence", ("clip", "pdf", "capture")),
+    ("Keep resources", ("resource", "sync")),
+    ("Hand over", ("bind", "promote", "task")),
+    ("More", ()),
+)
+
+
 class KbTask(Task):  # type: ignore[type-arg]
     """An invoke task made from a Command record."""
 
@@ -232,10 +248,14 @@ class KbProgram(Program):
 
     def print_help(self) -> None:
         """What ``kb`` is, then every task with its first line."""
-        print("Usage: kb TASK [TEXT] [--flags]     kb TASK --help     kb --version\n")  # noqa: T201
-        rows = [(command.name, command.summary) for command in all_commands()]
-        width = max(len(name) for name, _ in rows)
-        print("\n".join(f"  {name.ljust(width)}  {summary}" for name, summary in rows))  # noqa: T201
+        print("Usage: kb TASK [TEXT] [--flags]     kb TASK --help     kb --version")  # noqa: T201
+        waiting = {command.name: command.summary for command in all_commands()}
+        width = max(map(len, waiting))
+        for title, heads in GROUPS:
+            rows = [name for name in waiting if not heads or name.partition(".")[0] in heads]
+            if rows:
+                print(f"\n{title}:")  # noqa: T201
+                print("\n".join(f"  {name.ljust(width)}  {waiting.pop(name)}" for name in rows))  # noqa: T201
 
 
 def _spelled(param: Param) -> str:
