@@ -133,6 +133,11 @@ def split(words: Sequence[str]) -> tuple[dict[str, Any], str | None, list[str]]:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line (without the program's name); return the exit code."""
+    if list(words) in (["--version"], ["-V"]):
+        from kbtasks import __version__
+
+        sys.stdout.write(f"kb {__version__}\n")
+        return 0
     from kbtasks.tasks import call
 
     return call.guarded(lambda: _run(words), json="--json" in words)
@@ -143,11 +148,6 @@ def _run(words: Sequence[str]) -> int:
 
     common, name, rest = split(words)
     if name is None:
-        if rest[:1] in (["--version"], ["-V"]):
-            from kbtasks import __version__
-
-            sys.stdout.write(f"kb {__version__}\n")
-            return 0
         return _delegate(list(words))
     options = rest[: rest.index("--")] if "--" in rest else rest
     if _HELP.intersection(options):

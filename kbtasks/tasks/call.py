@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from kbtasks.command import Context, complete
 from kbtasks.errors import Interrupted, KbError
 from kbtasks.tasks.emit import emit, emit_error
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
