@@ -44,16 +44,15 @@ class Source:
         """The byte offset in the file of each character offset in ``text``: one pass, linear in the text."""
         table: dict[int, int] = {}
         done, at, exact = 0, self.skipped, self._exact
+        encoding, errors = self.encoding, self._errors
+        utf8 = encoding == "utf-8"
         for offset in sorted(set(offsets)):
             if offset > done:
                 piece = exact[done:offset]
-                at += len(piece) if piece.isascii() and self.encoding == "utf-8" else self._size(piece)
+                at += len(piece) if utf8 and piece.isascii() else len(piece.encode(encoding, errors))
                 done = offset
             table[offset] = at
         return table
-
-    def _size(self, piece: str) -> int:
-        return len(piece.encode(self.encoding, self._errors))
 
     def line_of(self, offset: int) -> int:
         """The line, from 1, that holds the character at ``offset``."""

@@ -28,7 +28,7 @@ TAG_LETTERS = (
     r"\uff01-\uff0c\uff0e\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff65\ufffc-\uffff]"
 )
 _WIKI = r"([^\[\]\n]*+(?:\](?!\])[^\[\]\n]*+)*+)\]\]"
-_SIMPLE = r"((?!\^)[^\[\]\\`<\n$#]*+)\]\(([^()\s<>\\]++)\)"
+_SIMPLE = r"((?!\^)[^\[\]\\`<\n$#]*+)\]\((<[^<>\n\\]++>|[^()\s<>\\]++)(?: ++\"[^\"\n\\]*+\")?\)"
 # Each branch begins with one literal character, so that the search skips over prose as fast as memory is read.
 _TOKEN = re.compile(
     rf"\[\[{_WIKI}"  # 1: a wikilink
@@ -105,10 +105,16 @@ class Inline:
                 self.wikilink(kind == 2, match.group(kind), Place(line, at, position))
                 bracket = position
             elif kind <= 6:
-                raw = match.group(kind)
-                destination = unescaped(raw) if "&" in raw else raw
+                written = match.group(kind)
+                raw = text[match.start(kind) : position - 1]
                 place = Place(line, at, position)
-                self.add("markdown" if kind == 4 else "image", destination, match.group(kind - 1), raw, place)
+                name = "markdown" if kind == 4 else "image"
+                if written[:4] == "http" and written[4:7] in ("://", "s:/") and "&" not in written:
+                    self.links.append(Link(name, written, place, label=match.group(kind - 1), raw=raw))
+                else:
+                    destination = written[1:-1] if written[0] == "<" else written
+                    destination = unescaped(destination) if "&" in written else destination
+                    self.add(name, destination, match.group(kind - 1), raw, place)
                 if kind == 4:
                     dead = len(openers)
                 bracket = position

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_NOTE_BYTES", "parse_note", "revision_of"]
 
-_MAX_SUMMARY_SOURCE = 2000
+_MAX_SUMMARY_SOURCE = 1000
 
 
 def revision_of(data: bytes) -> str:

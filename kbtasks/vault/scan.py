@@ -8,6 +8,7 @@ counts: code (fenced, indented, inline, HTML), comments (``<!-- -->`` and Obsidi
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kbtasks.model.note import Heading, Place, Section
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kbtasks.vault.blocks import Definition
 
 MAX_SUMMARY = 180
+_BY_PLACE = attrgetter("place.start")
 _MAX_HEADING = 1000
 _MARKUP = re.compile(r"[\[\]<*_`~=%\\&^]")
 _COMMENT = re.compile(r"%%[^%]*+%%|<!--(?:[^-]|-(?!->))*+-->")
@@ -56,7 +58,7 @@ def scan_markdown(text: str, start: int = 0, line: int = 1) -> Scan:
         inline = Inline(text, found.definitions)
         for region in found.regions:
             inline.read(*region)
-        inline.links.sort(key=lambda link: link.place.start)
+        inline.links.sort(key=_BY_PLACE)
         scan.links, scan.tags, scan.blocks = inline.links, inline.tags, inline.blocks
     scan.definitions = found.definitions
     scan.footnotes = found.footnotes
