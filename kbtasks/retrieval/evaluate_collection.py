@@ -130,6 +130,8 @@ class Places:
     def __init__(self) -> None:
         self.starts: dict[str, list[int]] = {}
         self.ids: dict[str, list[str]] = {}
+        #: Whether some documents are sections of a file.
+        self.grouped = False
 
     def add(self, path: str, start: int, id: str) -> None:
         """Note that the document ``id`` begins at byte ``start`` of ``path``; in the order of the bytes."""
@@ -184,6 +186,7 @@ def write_vault(folder: str, vault: str) -> Places:
             for name, title, text in documents[start : start + _PER_FILE]:
                 part = f"## {title or 'Section'}\n\n{_escaped(text)}\n\n"
                 places.add(path, size, name)
+                places.grouped = True
                 parts.append(part)
                 size += len(part.encode("utf-8", "surrogatepass"))
             _write(vault, path, "".join(parts))

@@ -176,7 +176,7 @@ def _opened(context: Context, vault: str, cache: str, modes: list[str]) -> Any:
 def _asker(view: Any, places: Places | None) -> Any:
     from kbtasks.retrieval.evaluate_ask import asker
 
-    return asker(view, places)
+    return asker(view, places, passages=places is None)
 
 
 def _progress(context: Context, what: str) -> Callable[[int, int], None] | None:
