@@ -39,8 +39,10 @@ def find_faults(connection: Connection, *, repository: str | None = None, obsidi
 
 
 def in_order(found: list[Finding]) -> list[Finding]:
-    """Findings by path, line and code."""
-    return sorted(found, key=lambda finding: (finding.path, finding.line, finding.code, finding.message))
+    """Findings by path, place and code."""
+    return sorted(
+        found, key=lambda finding: (finding.path, finding.line, finding.start or 0, finding.code, finding.message)
+    )
 
 
 def select(found: list[Finding], *, codes: Sequence[str] = (), folder: str = "", severity: str = "") -> list[Finding]:
