@@ -25,7 +25,7 @@ class SourceFailed(Unavailable):
     """The source gave no page: {code}; no other source or account was tried."""
 
     def __init__(self, code: str, *, detail: str | None = None) -> None:
-        super().__init__(code=code, detail=detail)
+        super().__init__(code=code if detail is None else f"{code} ({detail.rstrip('.')})")
         self.reason = code
         self.code = "source-" + code.replace("_", "-")
 

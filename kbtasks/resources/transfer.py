@@ -120,11 +120,14 @@ def from_v1(connection: Connection, store: V1Store) -> Taken:
             source["coverage"],
         )
         added = connection.execute(
-            "INSERT OR IGNORE INTO source (key, generation, active, cursor, checkpoint, coverage) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO source (key, generation, active, cursor, checkpoint, coverage) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
             values,
         ).rowcount
         for digest in source["seen"] if added else ():
-            connection.execute("INSERT OR IGNORE INTO seen VALUES (?, ?, ?)", (key, digest, next_seq(connection)))
+            connection.execute(
+                "INSERT INTO seen VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (key, digest, next_seq(connection))
+            )
     for identity, known in store.captures.items():
         _take_capture(connection, identity, known.get("title"), known["revision"], known["updatedAt"])
     for identity, waits in store.pending.items():
@@ -180,17 +183,17 @@ def _take_receipt(
     operation: str | None,
     taken: Taken,
 ) -> None:
-    connection.execute("INSERT OR IGNORE INTO provider (key, kind) VALUES (?, ?)", (key, kind))
+    connection.execute("INSERT INTO provider (key, kind) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, kind))
     held = operation or ("delete" if records.deleted_at(connection, identity) is not None else "upsert")
     taken.receipts += connection.execute(
-        "INSERT OR IGNORE INTO receipt (provider, id, revision, confirmed_at, kind) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO receipt (provider, id, revision, confirmed_at, kind) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (key, identity, revision, at, held),
     ).rowcount
 
 
 def _take_capture(connection: Connection, identity: str, title: str | None, revision: str, at: str | None) -> None:
     connection.execute(
-        "INSERT OR IGNORE INTO capture (id, title, revision, updated_at, seq) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO capture (id, title, revision, updated_at, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (identity, None if title is None else records.plain(title), revision, at, next_seq(connection)),
     )
 
@@ -198,7 +201,7 @@ def _take_capture(connection: Connection, identity: str, title: str | None, revi
 def _take_pending(connection: Connection, identity: str, key: str, revision: str) -> None:
     if records.find(connection, identity) is not None:
         connection.execute(
-            "INSERT OR IGNORE INTO pending (id, source_key, source_revision, seq) VALUES (?, ?, ?, ?)",
+            "INSERT INTO pending (id, source_key, source_revision, seq) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (identity, key, revision, next_seq(connection)),
         )
 
@@ -241,24 +244,26 @@ def _take_line(connection: Connection, document: Any, what: str, taken: Taken) -
             _read_tombstone(connection, entry, reader, taken)
         elif kind == "provider":
             connection.execute(
-                "INSERT OR IGNORE INTO provider (key, kind, first_used, last_used) VALUES (?, ?, ?, ?)",
+                "INSERT INTO provider (key, kind, first_used, last_used) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (entry["key"], entry["kind"], entry["firstUsed"], entry["lastUsed"]),
             )
         elif kind == "receipt":
             known = (entry["provider"], "unknown", entry["id"], entry["revision"], entry["confirmedAt"], entry["kind"])
             _take_receipt(connection, *known, taken)
         elif kind == "source":
-            connection.execute(f"INSERT OR IGNORE INTO source VALUES (?{', ?' * 9})", [entry[name] for name in _SOURCE])
+            connection.execute(
+                f"INSERT INTO source VALUES (?{', ?' * 9}) ON CONFLICT DO NOTHING", [entry[name] for name in _SOURCE]
+            )
         elif kind == "seen":
             seen = (entry["source"], entry["digest"], next_seq(connection))
-            connection.execute("INSERT OR IGNORE INTO seen VALUES (?, ?, ?)", seen)
+            connection.execute("INSERT INTO seen VALUES (?, ?, ?) ON CONFLICT DO NOTHING", seen)
         elif kind == "capture":
             _take_capture(connection, entry["id"], entry["title"], entry["revision"], entry["updatedAt"])
         elif kind == "pending":
             _take_pending(connection, entry["id"], entry["sourceKey"], entry["sourceRevision"])
         elif kind == "quarantine":
             values = [entry[name] for name in _ASIDE]
-            connection.execute("INSERT OR IGNORE INTO quarantine VALUES (?, ?, ?, ?, ?)", values)
+            connection.execute("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", values)
         else:
             raise reader.refuse("", f"a line of kind {kind[:40]!r} is not known")
     except KeyError as error:

@@ -53,7 +53,7 @@ def detect(data: bytes, *, what: str, provider: str) -> Detected:
         return Detected("netscape-html", rows, netscape.read_row, [])
     if _ARCHIVE.match(text):
         return _archive(text, what, provider)
-    if start[:1] in {"[", "{", '"'}:
+    if start[:1] in {"[", "{"} or (start[:1] == '"' and "\n" not in start.rstrip()):
         return _json(text, what, provider)
     header, table = tabular.read_table(text)
     shape = tabular.shape_of(header)
