@@ -10,8 +10,10 @@ import subprocess
 import tempfile
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from kbtasks.capture.devtools import Session
+from kbtasks.capture.guard import parse_url
 from kbtasks.capture.pages import Page
 from kbtasks.errors import NotFound, Refused, Unavailable
 
@@ -32,9 +34,13 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync", "--disable-default-apps", "--disable-extensions", "--disable-breakpad", "--disable-dev-shm-usage",
     "--mute-audio",
+    "--disable-component-extensions-with-background-pages", "--disable-field-trial-config", "--metrics-recording-only",
+    "--allow-browser-signin=false", "--password-store=basic", "--use-mock-keychain", "--enable-automation",
+    "--disable-search-engine-choice-screen", "--no-service-autorun",
     "--no-default-browser-check", "--no-pings", "--disable-domain-reliability", "--disable-client-side-phishing-detection",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--deny-permission-prompts", "--window-size=1280,1600",
-    "--disable-features=OptimizationHints,MediaRouter,Translate,DialMediaRouteProvider",
+    ("--disable-features=OptimizationHints,MediaRouter,Translate,DialMediaRouteProvider,"
+    "NetworkTimeServiceQuerying,AutofillServerCommunication,CertificateTransparencyComponentUpdater,InterestFeedContentSuggestions"),
 )  # fmt: skip
 
 
@@ -65,6 +71,7 @@ class Headless:
             allow_private=self.fetcher.allow_private,
             deadline=deadline,
             max_bytes=MAX_LOAD,
+            wanted=parse_url(url).host,
         )
         child = None
         try:
@@ -130,9 +137,10 @@ def _navigate(session: Session, url: str, *, screenshot: bool, refused: set[str]
     session.call("Browser.setDownloadBehavior", behavior="deny")
     session.loaded = False
     answer = session.call("Page.navigate", url=url)
-    if refused:
+    host = urlsplit(session.document_url or url).hostname or ""
+    if answer.get("errorText") and host in refused:
         raise Refused(
-            message=f"{sorted(refused)[0]} leads to an address that is not public",
+            message=f"{host} leads to an address that is not public",
             next="--allow-private, if you trust it",
         )
     if answer.get("errorText"):

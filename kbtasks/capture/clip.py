@@ -12,6 +12,7 @@ from kbtasks.capture.bundle import BundleFile
 from kbtasks.capture.fetch import Fetcher
 from kbtasks.capture.guard import parse_url
 from kbtasks.capture.judge import judge
+from kbtasks.capture.needs import WEB, need
 from kbtasks.capture.note import note_text
 from kbtasks.capture.page import UNKNOWN
 from kbtasks.capture.pages import Options, Page
@@ -42,7 +43,7 @@ class Clip:
         self._answered = False
         self.status = "partial"
         self.warnings: list[dict[str, str]] = []
-        _need_capture()
+        need(WEB, feature="capturing web pages", extra="capture")
 
     def from_url(self, url: str) -> Page:
         """The page at ``url`` by the mode's routes: ``http``, and in ``auto`` the browser where that left too little."""
@@ -371,13 +372,6 @@ def _unread(page: Page) -> dict[str, Any]:
         "readable": False,
         "warnings": [{"code": "unsupported", "message": f"it is {kind}, not a web page"}],
     }
-
-
-def _need_capture() -> None:
-    from importlib.util import find_spec
-
-    if any(find_spec(name) is None for name in ("lxml", "trafilatura", "httpcore", "webencodings")):
-        raise MissingExtra(feature="capturing web pages", extra="capture")
 
 
 def _version() -> str:

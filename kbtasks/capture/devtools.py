@@ -39,24 +39,26 @@ class Session:
         self.under_way: dict[str, float] = {}
         self.last_event = monotonic()
         self.document: dict[str, Any] = {}
+        self.document_url = ""
         self.main_frame = ""
+        self._connection = connect(
+            address, max_size=MAX_MESSAGE, open_timeout=self._left(), close_timeout=1, proxy=None, compression=None
+        )
+
+    def __enter__(self) -> Session:
         try:
-            self._socket: ClientConnection = connect(
-                address, max_size=MAX_MESSAGE, open_timeout=self._left(), close_timeout=1, proxy=None, compression=None
-            )
-        except (*self._failures, TimeoutError) as error:
+            self._socket: ClientConnection = self._connection.__enter__()
+        except self._failures as error:
             raise Unavailable(
                 message=f"the browser's debugging port cannot be reached: {type(error).__name__}"
             ) from None
-
-    def __enter__(self) -> Session:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._socket.close()
+            self._connection.__exit__(kind, value, trace)
         except self._failures:
             pass
 
@@ -86,6 +88,8 @@ class Session:
             self.loaded = True
         elif name == "Network.requestWillBeSent":
             self.under_way[str(params.get("requestId"))] = monotonic()
+            if params.get("type") == "Document" and params.get("frameId") == self.main_frame:
+                self.document_url = str(params.get("request", {}).get("url", ""))
             self.last_event = monotonic()
         elif name in ("Network.loadingFinished", "Network.loadingFailed"):
             self.under_way.pop(str(params.get("requestId")), None)

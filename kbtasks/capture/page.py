@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -27,22 +28,36 @@ _UNSEEN = frozenset((
 #: Base of relative addresses in a file whose own address is not known; never written anywhere.
 UNKNOWN = "http://saved-page.invalid/"
 _MAX_ELEMENTS = 400_000
-_CONTROL = dict.fromkeys(
-    (*range(9), 11, *range(14, 32), 127, *range(128, 133), *range(134, 160), 173, 65279, 65534, 65535)
-)
+#: Characters that no text needs and that XML forbids, or that would break words: controls, soft hyphen, byte order mark.
+_DROPPED = "\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff"
+_CONTROL = re.compile(f"[{_DROPPED}\x0c]")
 
 
 def parse(text: str) -> HtmlElement:
     """The root ``html`` element of ``text``; an empty page where there is no element at all. Nesting is bounded by the parser."""
     from lxml import etree, html
 
-    clean = text.translate(_CONTROL).replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
+    clean = without_controls(text).replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
     parser = html.HTMLParser(encoding="utf-8", huge_tree=False, remove_pis=True)
     try:
         root = html.document_fromstring(clean or b"<html></html>", parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError, AssertionError):
         root = html.document_fromstring(b"<html><body></body></html>")
+    for element in root.iter():  # character references can still name controls
+        if element.text and _CONTROL.search(element.text):
+            element.text = without_controls(element.text)
+        if element.tail and _CONTROL.search(element.tail):
+            element.tail = without_controls(element.tail)
+        if isinstance(element.tag, str):
+            for name, value in element.attrib.items():
+                if _CONTROL.search(str(value)):
+                    element.set(name, without_controls(str(value)))
     return root
+
+
+def without_controls(text: str) -> str:
+    """``text`` without control characters, soft hyphens and byte order marks; a form feed becomes a blank."""
+    return _CONTROL.sub(lambda found: " " if found.group() == "\x0c" else "", text)
 
 
 def tag_of(element: HtmlElement) -> str:

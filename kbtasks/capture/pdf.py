@@ -14,11 +14,12 @@ from kbtasks.capture.clip import identity_of
 from kbtasks.capture.content import count_words
 from kbtasks.capture.escape import escape_line_start, escape_text
 from kbtasks.capture.facts import normal_date
+from kbtasks.capture.needs import PDF, need
 from kbtasks.capture.note import front_matter
 from kbtasks.capture.redact import redact_text, redact_url
 from kbtasks.capture.slug import slugify
 from kbtasks.capture.worker import WorkerFailed, ask
-from kbtasks.errors import MissingExtra, NotFound, Refused, Unavailable, UsageError
+from kbtasks.errors import NotFound, Refused, Unavailable, UsageError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -59,10 +60,7 @@ class PdfCapture:
     """One capture: give it ``data`` (from a file or by ``download``), then ``plan`` the bundle."""
 
     def __init__(self, options: PdfOptions, fetcher: Fetcher | None, tesseract: Tesseract | None) -> None:
-        from importlib.util import find_spec
-
-        if find_spec("pypdfium2") is None:
-            raise MissingExtra(feature="capturing PDFs", extra="capture")
+        need(PDF, feature="capturing PDFs", extra="capture")
         self.options = options
         self.fetcher = fetcher
         self.tesseract = tesseract

@@ -106,7 +106,7 @@ def address_of(image: HtmlElement, base: str) -> str:
     for address in order:
         if not address:
             continue
-        if address[:5].lower() == "data:":
+        if address[:5].lower() == "data:" or address[:4].lower() == "cid:":  # cid: a part of the same archive
             return address
         joined = absolute(address, base)
         if joined and joined.startswith("http"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import selectors
 import socket
 from threading import Lock, Thread
@@ -18,16 +19,24 @@ if TYPE_CHECKING:
 MAX_HEAD = 64 << 10
 MAX_CONNECTIONS = 64
 _CONNECT_TIME = 10.0
+#: What Chromium itself likes to call, whatever its flags say; no page needs it, and nobody asked for it.
+_OWN_SERVICES = re.compile(
+    r"(?:accounts\.google\.com|clients\d*\.google\.com|(?:update|optimizationguide-pa|content-autofill|safebrowsing|safebrowsingohttpgateway"
+    r"|chromekanonymity\w*-pa|android|chromefeaturedflags-pa)\.googleapis\.com|(?:redirector|edgedl\.me)\.gvt1\.com|[\w.-]*\.gvt\d\.com)$"
+)
 
 
 class GuardedProxy:
     """Serves until closed. ``refused``: hosts not let through; ``max_bytes`` bounds what is loaded in all."""
 
-    def __init__(self, *, resolver: Resolver, allow_private: bool, deadline: float, max_bytes: int) -> None:
+    def __init__(
+        self, *, resolver: Resolver, allow_private: bool, deadline: float, max_bytes: int, wanted: str
+    ) -> None:
         self._resolver = resolver
         self._allow_private = allow_private
         self._deadline = deadline
         self._left = max_bytes
+        self._wanted = wanted
         self._lock = Lock()
         self._open = 0
         self.refused: set[str] = set()
@@ -105,6 +114,8 @@ class GuardedProxy:
             self._splice(client, upstream, allowed)
 
     def _connect(self, host: str, port: int) -> socket.socket | None:
+        if host != self._wanted and _OWN_SERVICES.match(host.lower()):
+            return None
         try:
             timeout = min(_CONNECT_TIME, max(self._deadline - monotonic(), 0.01))
             addresses = allowed_addresses(
