@@ -19,6 +19,8 @@ LOOKED_AT = 10
 #: Threshold: first + second * ln(pieces), at most the third, which is what the largest collection measured gave.
 _BY_MEANING = (0.24, 0.112, 1.20)
 _BY_WORDS = (-0.01, 0.055, 0.46)
+#: For words of scripts without spaces, which are asked by their pairs of characters: half of a question's pairs are its grammar.
+_BY_PAIRS = (-0.01, 0.03, 0.26)
 #: How far above the threshold a hit is strong: there two thirds of the relevant first hits lie, and few others.
 _STRONG_MEANING = 0.5
 _STRONG_WORDS = 0.3
@@ -32,10 +34,11 @@ class Evidence(Protocol):
     late: float | None
 
 
-def answerable(best: Sequence[Evidence], pieces: int) -> bool:
+def answerable(best: Sequence[Evidence], pieces: int, *, unspaced: bool = False) -> bool:
     """Whether the first LOOKED_AT of ``best`` (best first) hold an answer at all, in a vault of ``pieces`` pieces.
 
-    Each measure is the largest among them. It tells foreign questions, not those that the vault nearly answers.
+    unspaced: the query is mainly in a script without spaces. Each measure is the largest among the hits. It tells foreign
+    questions, not those that the vault nearly answers.
     """
     looked = best[:LOOKED_AT]
     if not looked:
@@ -43,22 +46,23 @@ def answerable(best: Sequence[Evidence], pieces: int) -> bool:
     coverage = max(one.coverage for one in looked)
     pairs = [(one.cosine, one.late) for one in looked if one.cosine is not None and one.late is not None]
     if not pairs:
-        return coverage >= threshold(pieces, meaning=False)
+        return coverage >= threshold(pieces, _BY_PAIRS if unspaced else _BY_WORDS)
     cosine, late = max(cosine for cosine, _ in pairs), max(late for _, late in pairs)
-    return late + 1.5 * cosine + 0.5 * coverage >= threshold(pieces, meaning=True)
+    return late + 1.5 * cosine + 0.5 * coverage >= threshold(pieces, _BY_MEANING)
 
 
-def grade(one: Evidence, pieces: int) -> str:
+def grade(one: Evidence, pieces: int, *, unspaced: bool = False) -> str:
     """``strong`` or ``weak``, in a vault of ``pieces`` pieces."""
     if one.cosine is None or one.late is None:
-        strong = one.coverage >= min(0.9, threshold(pieces, meaning=False) + _STRONG_WORDS)
+        least = threshold(pieces, _BY_PAIRS if unspaced else _BY_WORDS) + _STRONG_WORDS
+        strong = one.coverage >= least
     else:
         total = one.late + 1.5 * one.cosine + 0.5 * one.coverage
-        strong = total >= threshold(pieces, meaning=True) + _STRONG_MEANING
+        strong = total >= threshold(pieces, _BY_MEANING) + _STRONG_MEANING
     return "strong" if strong else "weak"
 
 
-def threshold(pieces: int, *, meaning: bool) -> float:
-    """The evidence from which there is an answer, in a vault of ``pieces`` pieces, with or without vectors."""
-    first, second, most = _BY_MEANING if meaning else _BY_WORDS
+def threshold(pieces: int, rule: tuple[float, float, float] = _BY_MEANING) -> float:
+    """The evidence from which there is an answer, in a vault of ``pieces`` pieces."""
+    first, second, most = rule
     return min(most, first + second * log(max(2, pieces)))

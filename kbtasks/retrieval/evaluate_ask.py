@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kbtasks.index import tokens
 from kbtasks.index.search import SHIFT
 from kbtasks.retrieval import confidence, ranking
 from kbtasks.retrieval.evaluate import Answer
@@ -67,4 +68,6 @@ def _sections(view: View, text: str, mode: str, places: Places) -> tuple[list[st
         ids.setdefault(places.document(bytes(path).decode("utf-8", "surrogateescape"), start))
         if len(ids) >= _KEPT:
             break
-    return list(ids), confidence.answerable(found.found, found.keyword.rows if found.keyword else 0)
+    unspaced = tokens.unspaced_share(text) > 0.5
+    pieces = found.keyword.rows if found.keyword else 0
+    return list(ids), confidence.answerable(found.found, pieces, unspaced=unspaced)
