@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -92,14 +93,15 @@ def test_every_command_has_its_schema() -> None:
 
 
 def test_nothing_names_this_machine() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("this is not a Git checkout")
     bad = []
-    for path in REPOSITORY.rglob("*"):
-        parts = path.relative_to(REPOSITORY).parts
-        if not path.is_file() or parts[0] in {".git", ".venv", "node_modules"} or "__pycache__" in parts:
-            continue
-        if path.suffix not in {".py", ".md", ".toml", ".json", ".yml", ".txt", ".sh", ""}:
+    for name in listed.stdout.decode().split("\0"):
+        path = REPOSITORY / name
+        if path.suffix not in {".py", ".md", ".toml", ".json", ".yml", ".txt", ".sh", ""} or not path.is_file():
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         if re.search(r"/wor[k]/(mai[n]|share[d])|registry\.np[m]js|pythonhoste[d]|py[p]i\.org", text):
-            bad.append(str(path.relative_to(REPOSITORY)))
+            bad.append(name)
     assert bad == []
