@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kbtasks.errors import KbError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -105,21 +107,39 @@ def _make_vectors(build: Build) -> str:
     return f"{done.encoded} pieces encoded, {done.reused} kept"
 
 
+def _make_check(build: Build) -> str:
+    from kbtasks.graph import check
+
+    found = check.find_faults(build.view().connection, repository=None, obsidian=False)
+    errors = sum(not finding.advice for finding in found)
+    if errors:
+        raise FaultsFound(count=errors, next="kb check")
+    return f"no faults, {len(found)} pieces of advice"
+
+
+class FaultsFound(KbError):
+    """The vault has {count} faults."""
+
+    code, exit_code = "faults", 3
+
+
+# fmt: off
 TARGETS: tuple[Target, ...] = (
     Target("scan", "Sweep the vault and bring index.db up to date with it", _scan, None),
-    Target(
-        "structure", "Notes, names, headings, tags and links as written, in index.db", _make_part("structure"),
-        _part_state("structure"), after=("scan",),
-    ),
-    Target("links", "What every link means, in index.db", _make_part("links"), _part_state("links"),
-    after=("structure",)), Target("search", "The search tables of index.db", _make_part("search"),
-    _part_state("search"), after=("structure",)), Target(
-        "catalog", "The marked region of the catalog page", _make_catalog, _catalog_state, after=("structure",),
-    ),
-    Target("backlinks", "views/backlinks.json", _make_backlinks, _backlinks_state, after=("links", "catalog")),
-    Target("vectors", "Vectors for semantic search", _make_vectors, _vectors_state, after=("search", "catalog"),
-    default=False),
-)  # fmt: skip
+    Target("structure", "Notes, names, headings, tags and links as written, in index.db",
+           _make_part("structure"), _part_state("structure"), after=("scan",)),
+    Target("links", "What every link means, in index.db",
+           _make_part("links"), _part_state("links"), after=("structure",)),
+    Target("search", "The search tables of index.db",
+           _make_part("search"), _part_state("search"), after=("structure",)),
+    Target("catalog", "The marked region of the catalog page", _make_catalog, _catalog_state, after=("structure",)),
+    Target("backlinks", "views/backlinks.json", _make_backlinks, _backlinks_state, after=("links",)),
+    Target("vectors", "Vectors for semantic search",
+           _make_vectors, _vectors_state, after=("search",), default=False),
+    Target("check", "All faults of the vault; fails when there are any", _make_check, None,
+           after=("links",), default=False),
+)
+# fmt: on
 
 
 def closure(names: list[str]) -> list[str]:

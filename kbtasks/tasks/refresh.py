@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     schema="refresh",
     help={
         "only": "Make only this target and what must come before it (repeatable): "
-        "scan, structure, links, search, catalog, backlinks, vectors.",
+        "scan, structure, links, search, catalog, backlinks, vectors, check.",
         "force": "Make again what is up to date; with --only, that target alone.",
         "explain": "Say for each target why it ran or did not.",
         "dry_run": "Write nothing; say what would run.",
