@@ -30,8 +30,10 @@ K1, B = 1.2, 0.4
 GRAM_B = 0.75
 #: How much one occurrence counts in each column of ``search``.
 WEIGHTS = {
-    "title": 3.0, "heading": 1.0, "body": 1.0, "words": 0.3, "alias": 3.0, "path": 1.5, "tags": 2.0, "meta": 0.5,
+    "title": 3.0, "heading": 1.0, "body": 1.0, "words": 1.0, "alias": 3.0, "path": 1.5, "tags": 2.0, "meta": 0.5,
 }  # fmt: skip
+#: What a whole identifier of the query (``C++``, ``parser-v2``), its parts, and a whole hyphened word count, beside plain words.
+IDENTIFIER, PART, HYPHENED = 2.0, 0.7, 0.3
 #: The same for the title and the body of ``search_grams``.
 GRAM_WEIGHTS = (3.0, 1.0)
 #: Columns that only a note's first piece has: they count for each of its pieces.
@@ -70,6 +72,7 @@ class Keyword:
         self._grams: dict[str, str] = {}
         self._factor: dict[str, float] = {}
         self._prefix: set[str] = set()
+        self._names: list[str] = []
         words = query.all_words
         for word in words:
             self._take(word, 1.0, stop=False)
@@ -99,14 +102,25 @@ class Keyword:
             self._grams.setdefault(gram, asked)
         plain = [piece for piece in tokens.pieces(word) if stop or piece not in tokens.STOP_WORDS]
         name = tokens.whole(word)
-        for stem in self._scratch.stems([*plain, *([tokens.coded(name)] if name else [])]):
+        strong = bool(name) and not name.replace("-", "").isalpha()  # an identifier, not a hyphened word of prose
+        for stem in self._scratch.stems(plain):
             if stem and stem not in self._stem_word:
                 self._stem_word[stem] = asked
-                self._factor[stem] = factor
+                self._factor[stem] = factor * (PART if strong else 1.0)
+        for stem in self._scratch.stems([tokens.coded(name)] if name else []):
+            self._stem_word[stem] = asked
+            self._factor[stem] = factor * (IDENTIFIER if strong else HYPHENED)
+            if strong:
+                self._names.append(stem)
 
     def _rarity(self, table: str, term: str) -> float:
         held = document_count(self._connection, table, term)
         return log(1 + (self._rows - held + 0.5) / (held + 0.5)) if self._rows else 0.0
+
+    @property
+    def rows(self) -> int:
+        """Pieces in the whole vault."""
+        return self._rows
 
     @property
     def expression(self) -> str:
@@ -125,10 +139,10 @@ class Keyword:
     def candidates(self, limit: int, allowed: Collection[int] | None) -> list[int]:
         """Ids of at most ``limit`` pieces from each table, SQLite's best first; only of notes in ``allowed``."""
         found: dict[int, None] = {}
-        for table, rank, expression in (
-            ("search", _RANK, self.expression),
-            ("search_grams", _GRAM_RANK, self._gram_expression),
-        ):
+        asked = [("search", _RANK, self.expression), ("search_grams", _GRAM_RANK, self._gram_expression)]
+        if self._names:  # rare and telling, but outweighed by their common parts in SQLite's ranking
+            asked.insert(0, ("search", _RANK, " OR ".join(map(quoted, self._names))))
+        for table, rank, expression in asked:
             if not expression:
                 continue
             sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rank MATCH ?"
@@ -178,7 +192,7 @@ class Keyword:
     def _score_grams(self, wanted: list[int], found: dict[int, Score]) -> None:
         """Add BM25 over grams: they are counted in the text itself, which is quick for the few candidates."""
         lengths = self._lengths(wanted)
-        sql = "SELECT id, title, heading, body, alias, path, tags, meta FROM search_text WHERE id IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT id, {', '.join(_GRAM_COLUMNS)} FROM search_text WHERE id IN (SELECT value FROM json_each(?))"
         for piece, *texts in self._connection.execute(sql, (json_list(wanted),)):
             result = found[piece]
             norm = K1 * (1 - GRAM_B + GRAM_B * lengths.get(piece, 0) / self._average)
@@ -226,11 +240,14 @@ class Keyword:
         self._load({piece})
         return self._scratch.places(piece, self.expression)
 
-    def rarity_of(self, word: str) -> float:
-        """How much a word or gram of the text weighs for the query: the rarity of its stem, 0 where it is not asked."""
-        if word in self._gram_idf:
-            return self._gram_idf[word]
-        return self._idf.get(self._scratch.stems([word])[0], 0.0)
+    def stem_weight(self, word: str) -> tuple[str, float]:
+        """(stem, rarity) of a folded ``word`` of the text; rarity 0 where its stem is not asked."""
+        stem = self._scratch.stems([word])[0]
+        return stem, self._idf.get(stem, 0.0)
+
+    def rarity_of(self, gram: str) -> float:
+        """How much a gram of the query weighs."""
+        return self._gram_idf.get(gram, 0.0)
 
     @property
     def grams(self) -> list[str]:

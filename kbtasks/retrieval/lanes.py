@@ -6,6 +6,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+    from types import TracebackType
     from typing import Any
 
 
@@ -57,3 +59,23 @@ class Lane:
             "candidates": self.candidates,
             "milliseconds": round(self.took * 1000, 1),
         }
+
+
+class within:  # noqa: N801 (reads as a word of the language: with within(lane, connection))
+    """Context: SQL on ``connection`` is broken off at the lane's deadline, and the lane is then degraded."""
+
+    def __init__(self, lane: Lane, connection: Connection) -> None:
+        self._lane = lane
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.set_progress_handler(self._lane.late, 20_000)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._connection.set_progress_handler(None, 0)
+        if value is not None and self._lane.late() and "interrupted" in str(value):
+            self._lane.worsen("degraded", "stopped at its deadline")
+            return True
+        return False

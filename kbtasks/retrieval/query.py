@@ -112,7 +112,7 @@ def occurs(part: str, text: str) -> bool:
 
 
 def first_place(part: str, text: str, start: int) -> tuple[int, int] | None:
-    """(start, end) in ``text`` of the first occurrence of ``part`` from ``start`` on, by the rule of ``occurs``; None without one.
+    """(start, end) in ``text`` of the first occurrence of ``part`` from ``start`` on, as ``occurs`` has it; or None.
 
     A space of a phrase meets any white space. Linear in the length of ``text`` for a word.
     """

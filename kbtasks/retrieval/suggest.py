@@ -1,0 +1,95 @@
+"""Help with spelling: titles, tags and words of the vault that are written almost like what was asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kbtasks.index import tokens
+from kbtasks.retrieval.terms import document_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from sqlite3 import Connection
+    from typing import Any
+
+    from kbtasks.retrieval.query import Query
+    from kbtasks.retrieval.scratch import Scratch
+
+MAX_SUGGESTIONS = 5
+#: Terms and names that are compared; a vault with more is sampled by the first letter.
+_MAX_TERMS = 200_000
+_MIN_LENGTH = 4
+_CLOSE = 78.0
+
+
+def near_words(connection: Connection, scratch: Scratch, words: Sequence[str], limit: int = 3) -> dict[str, list[str]]:
+    """For each of ``words``, at most ``limit`` stems of the vault spelled almost like it, the nearest first.
+
+    Words shorter than four letters, and words of scripts without spaces, have none.
+    """
+    from rapidfuzz import fuzz, process
+
+    wanted = {
+        word: scratch.stems([word])[0]
+        for word in words
+        if len(word) >= _MIN_LENGTH and word.isalnum() and not tokens.grams(word)
+    }
+    if not wanted:
+        return {}
+    rows = connection.execute("SELECT term FROM search_row WHERE length(term) BETWEEN 3 AND 40 LIMIT ?", (_MAX_TERMS,))
+    known = [term for (term,) in rows if term.isalpha()]
+    found = {}
+    for word, stem in wanted.items():
+        close = process.extract(stem, known, scorer=fuzz.ratio, limit=limit + 1, score_cutoff=_CLOSE)
+        near = [term for term, _, _ in close if term != stem and abs(len(term) - len(stem)) <= 2][:limit]
+        if near:
+            found[word] = near
+    return found
+
+
+def suggestions(connection: Connection, scratch: Scratch, asked: Query) -> list[dict[str, Any]]:
+    """What may have been meant, nearest first: titles, aliases and tags like the whole query, words like its unknown ones."""
+    whole = asked.whole
+    if len(whole) < _MIN_LENGTH or len(whole) > 200:
+        return []
+    from rapidfuzz import fuzz, process
+
+    rows = connection.execute(
+        "SELECT key, kind FROM name WHERE kind IN ('title', 'alias', 'basename') UNION SELECT key, 'tag' FROM tag LIMIT ?",
+        (_MAX_TERMS,),
+    ).fetchall()
+    close = process.extract(
+        whole, [str(key) for key, _ in rows], scorer=fuzz.ratio, limit=4 * MAX_SUGGESTIONS, score_cutoff=_CLOSE
+    )
+    found: dict[str, dict[str, Any]] = {}
+    for key, score, at in sorted(close, key=lambda item: (-item[1], item[0], item[2])):
+        if key != whole:
+            found.setdefault(key, {"text": key, "kind": rows[at][1], "likeness": round(score / 100, 2)})
+    unknown = [word for word in asked.all_words if not _is_known(connection, scratch, word)]
+    for word, near in near_words(connection, scratch, unknown).items():
+        for term in near:
+            surface = _surface(connection, term)
+            found.setdefault(
+                surface, {"text": surface, "kind": "word", "likeness": round(fuzz.ratio(word, surface) / 100, 2)}
+            )
+    ordered = sorted(found.values(), key=lambda each: (-each["likeness"], each["text"]))
+    return ordered[:MAX_SUGGESTIONS]
+
+
+def _is_known(connection: Connection, scratch: Scratch, word: str) -> bool:
+    stem = scratch.stems([word])[0]
+    return bool(stem) and document_count(connection, "search_row", stem) > 0
+
+
+def _surface(connection: Connection, stem: str) -> str:
+    """A word of the vault with this stem, as written there (folded); the stem where none is found quickly."""
+    sql = """SELECT body, title, alias, path, tags, meta FROM search_text
+        WHERE id IN (SELECT rowid FROM search WHERE search MATCH ? LIMIT 3)"""
+    start = stem[:-1] if len(stem) > 3 else stem
+    seen: dict[str, int] = {}
+    for texts in connection.execute(sql, (f'"{stem}"',)):
+        for text in texts:
+            for word in tokens.pieces(tokens.fold(text[:20_000])):
+                if word.startswith(start) and len(word) <= len(stem) + 4:
+                    seen[word] = seen.get(word, 0) + 1
+    return min(seen, key=lambda word: (-seen[word], word)) if seen else stem
