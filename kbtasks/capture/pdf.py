@@ -43,6 +43,7 @@ class PdfOptions:
         self.slug = ""
         self.password = ""
         self.media = "images"
+        self.ocr = True
         self.timeout = 300.0
         self.max_pages = 2000
         self.max_images = 1000
@@ -279,11 +280,9 @@ class PdfCapture:
         nearly = [page["page"] for page in pages if page["text"] == "none" and not page["note"] and page["characters"]]
         damaged = [page["page"] for page in pages if page["note"]]
         recognised = [page["page"] for page in pages if page["text"] == "ocr"]
-        why = (
-            "Tesseract is not installed"
-            if self.tesseract is None
-            else self.tesseract.failure or "recognition found none"
-        )
+        why = "Tesseract is not installed" if self.options.ocr else "recognition is off"
+        if self.tesseract is not None:
+            why = self.tesseract.failure or "recognition found none"
         if empty:
             add({"code": "no-text", "message": f"no text layer on pages {ranges(empty)} ({why})"})
         if nearly:

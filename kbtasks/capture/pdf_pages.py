@@ -12,6 +12,7 @@ import pypdfium2 as pdfium  # type: ignore[import-untyped]
 from kbtasks.capture import pdf_images
 from kbtasks.capture.escape import escape_line_start, escape_text
 from kbtasks.capture.pdf_layout import BULLET, Line, join_lines, lines_of, paragraphs, reading_order
+from kbtasks.capture.pdf_mend import with_directory
 from kbtasks.capture.pdf_read import PageView
 from kbtasks.capture.pdf_tables import Grid, find_grids, markdown_table
 
@@ -52,12 +53,22 @@ def read_pdf(
 
     images: also take the pictures out, at most ``max_images`` of ``max_image_bytes`` each. ocr: render pages that are scans.
     """
-    try:
-        document = pdfium.PdfDocument(data, password=password or None)
-        count = len(document)
-    except pdfium.PdfiumError as error:
-        return {"error": "password" if "assword" in str(error) else "damaged", "message": str(error)[:200]}
-    warnings = []
+    warnings: list[dict[str, str]] = []
+    document = _open(data, password)
+    if isinstance(document, dict) and document["error"] == "damaged":
+        mended = with_directory(data)
+        again = _open(mended, password) if mended else document
+        if not isinstance(again, dict):
+            document, data = again, mended or data
+            warnings.append(
+                {
+                    "code": "mended",
+                    "message": "the file's directory is damaged or missing and was made anew; pages may be missing",
+                }
+            )
+    if isinstance(document, dict):
+        return document
+    count = len(document)
     taken = pdf_images.Taken(max_images, max_image_bytes)
     pages = [
         _read_page(document, number, taken=taken if images else None, ocr=ocr)
@@ -112,6 +123,17 @@ def read_pdf(
         "tables": tables,
         "warnings": warnings + taken.warnings,
     }
+
+
+def _open(data: bytes, password: str) -> Any:
+    """The open document, or the answer that says why it cannot be opened."""
+    try:
+        document = pdfium.PdfDocument(data, password=password or None)
+        if len(document) < 1:
+            return {"error": "damaged", "message": "it has no pages"}
+    except pdfium.PdfiumError as error:
+        return {"error": "password" if "assword" in str(error) else "damaged", "message": str(error)[:200]}
+    return document
 
 
 def _metadata(document: pdfium.PdfDocument) -> dict[str, str]:
@@ -195,7 +217,7 @@ def _drop_running(pages: list[_Page], body: float) -> None:
         keyed = [
             (line, (_DIGITS.sub("#", line.text.lower()), round(line.top / 4)))
             for line in candidates.values()
-            if line.top < 0.12 * page.height or line.bottom > 0.88 * page.height
+            if line.top < 0.1 * page.height or line.bottom > 0.9 * page.height
         ]
         edges.append(keyed)
         places.update({key for _, key in keyed})

@@ -158,7 +158,7 @@ class PageView:
                 continue  # outside of the page: cropped away, not shown
             word = Word(text, left, right, top, bottom, first)
             self.characters += len(text)
-            if bottom - top > right - left and (angle := self._angle(first)) != self.turn:
+            if bottom - top > 0.6 * (right - left) and (angle := self._angle(first)) != self.turn:
                 self.turned.append(self._upright(word, (angle - self.turn) % 360))
             else:
                 self.words.append(word)

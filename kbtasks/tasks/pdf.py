@@ -67,6 +67,7 @@ def pdf(
         slug=slug,
         password=password or context.environ.get("KB_PDF_PASSWORD", ""),
         media=media,
+        ocr=ocr == "auto",
         timeout=timeout,
         max_pages=max_pages,
         max_images=max(max_images, 0),
