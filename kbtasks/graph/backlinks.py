@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.graph.edges import INVERSES, count_to, edges_to
 from kbtasks.graph.nodes import marks, nodes_by_rowid
 from kbtasks.graph.sentence import read_window, sentence_at
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

@@ -4,8 +4,8 @@ accept it."""
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from kbtasks.graph import linkcheck
 from kbtasks.graph.finding import Finding
@@ -12,6 +11,7 @@ from kbtasks.graph.records import TERMINAL, field
 from kbtasks.graph.relations import all_relations, relation_issues
 from kbtasks.graph.scopes import FIELD, path_state, read_scopes
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from sqlite3 import Connection

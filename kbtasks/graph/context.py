@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import UsageError
 from kbtasks.graph.guides import HUB_TYPE, hub_id, inherited_guides
@@ -11,6 +10,7 @@ from kbtasks.graph.nodes import COLUMNS, Node, node_at
 from kbtasks.graph.records import GROUPS, field, find_records
 from kbtasks.graph.scopes import State, ancestors, path_state, scope_fault
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
 
 from kbtasks.graph.candidate import Candidate, add_relation, line_of, word
 from kbtasks.graph.edges import BETWEEN, INVERSES
@@ -15,6 +14,7 @@ from kbtasks.graph.records import ACTIVE, field
 from kbtasks.graph.relations import all_relations, predicate_fault, relation_issues
 from kbtasks.graph.scopes import FIELD, path_state, read_scopes
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
 

@@ -3,14 +3,13 @@ shape."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.graph.context import hub_fault, hub_notes
 from kbtasks.graph.finding import Finding
 from kbtasks.graph.guides import BUDGETS, discover, hub_id, marker
 from kbtasks.graph.records import field
 from kbtasks.graph.scopes import ancestors, path_state, scope_fault
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

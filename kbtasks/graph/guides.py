@@ -7,9 +7,9 @@ import os
 import re
 import stat
 from hashlib import sha256
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

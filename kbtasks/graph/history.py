@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError, ProcessTimeout, Unavailable
 from kbtasks.graph.git import DEADLINE, Git
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.errors import UsageError
 from kbtasks.graph.edges import Edge, edges_from, edges_to
 from kbtasks.graph.nodes import nodes_by_rowid
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

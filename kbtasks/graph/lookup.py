@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import Ambiguous, NotFound
 from kbtasks.graph.nodes import COLUMNS, Node, marks, node_at
 from kbtasks.index.tables import bindable
 from kbtasks.vault.names import fold, percent_decoded, without_note_suffix
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
 

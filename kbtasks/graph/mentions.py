@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from math import log2
-from typing import TYPE_CHECKING
 
 from kbtasks.graph.candidate import MAX_EVIDENCE, Candidate, add_relation, line_of
 from kbtasks.graph.edges import BETWEEN
@@ -14,6 +13,7 @@ from kbtasks.graph.prose import bodies, masked
 from kbtasks.graph.shingles import Sketches
 from kbtasks.vault.names import fold
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.graph.candidate import KINDS, Candidate
 from kbtasks.graph.currency import relation_hygiene, stale_plans, superseded_links
 from kbtasks.graph.mentions import near_duplicates, unlinked_mentions
 from kbtasks.graph.nodes import all_nodes
 from kbtasks.graph.suggest import missing_concepts, missing_relations
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from kbtasks import schema
 from kbtasks.graph.edges import BETWEEN
@@ -12,6 +11,7 @@ from kbtasks.graph.finding import Finding
 from kbtasks.graph.nodes import COLUMNS, Node
 from kbtasks.graph.records import ACTIVE, TERMINAL
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

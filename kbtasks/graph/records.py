@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from kbtasks.graph.nodes import COLUMNS, Node, marks
 from kbtasks.graph.scopes import FIELD, State, ancestors, path_state, read_scopes
 from kbtasks.vault.names import fold
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

@@ -4,11 +4,11 @@ with either."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from kbtasks.graph.edges import BETWEEN, INVERSES
 from kbtasks.graph.nodes import marks, nodes_by_rowid
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.graph.edges import pairs
 from kbtasks.graph.nodes import all_nodes
 from kbtasks.vault.names import fold
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

@@ -5,16 +5,17 @@ Resolution is a pure function over the protocol ``Names``; the index backs it wi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
 from unicodedata import normalize
-from urllib.parse import unquote
 
-from kbtasks.vault.fragments import Fragments
-
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Protocol
 
     from kbtasks.model.note import Link
+    from kbtasks.vault.fragments import Fragments
+else:
+    Protocol = object
 
 NOTE_SUFFIX = ".md"
 FOLDER_NOTES = ("index", "readme")
@@ -50,6 +51,8 @@ def percent_decoded(text: str) -> str:
     """
     if "%" not in text:
         return text
+    from urllib.parse import unquote
+
     guarded = text.replace("%2F", "%252F").replace("%2f", "%252f").replace("%00", "%2500")
     try:
         return unquote(guarded, errors="strict")
