@@ -9,7 +9,10 @@ MAX_SENTENCE = 300
 _WINDOW = 1200
 #: Where a sentence ends: a full stop, question or exclamation mark before a blank, the CJK ones anywhere.
 _END = re.compile(r"[.!?…]['\")\]]*(?=\s)|[。！？｡]['」』）]*")
-_BULLET = re.compile(r"\s{0,12}(?:(?:[-*+]|\d{1,9}[.)])\s+(?:\[.\]\s+)?|>\s?|#{1,6}\s+)+")
+#: What begins a block of its own on a line: list marks, quotes, headings.
+_BLOCK = re.compile(r"\s{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?|>[ \t]?|#{1,6}[ \t]+)+")
+#: Lines that belong to no paragraph around them: headings, table rows, fences, rules.
+_ALONE = re.compile(r"\s{0,12}(?:#{1,6}[ \t]|\||```|~~~|---|===)")
 
 
 def read_window(root: str, path: str, start: int, end: int) -> tuple[bytes, int] | None:
@@ -31,17 +34,16 @@ def read_window(root: str, path: str, start: int, end: int) -> tuple[bytes, int]
 def sentence_at(data: bytes, start: int, end: int, encoding: str = "utf-8") -> str:
     """The sentence in ``data`` that holds bytes ``start`` to ``end``, on one line, at most MAX_SENTENCE characters.
 
-    It stays within the paragraph's line; list marks and quotes before it are left out. Bytes that are no text become
-    U+FFFD.
+    It stays within the paragraph, list item, heading or table row; the marks of lists and quotes before it are left out.
+    Bytes that are no text become U+FFFD.
     """
     if encoding.startswith("utf-16"):
         start, end = start - start % 2, end + end % 2
-    before = _decode(data[:start], encoding)
+    before = _paragraph_before(_decode(data[:start], encoding))
     middle = _decode(data[start:end], encoding)
-    after = _decode(data[end:], encoding)
-    before = before.rpartition("\n")[2].rpartition("\r")[2]
-    after = re.split(r"[\r\n]", after, maxsplit=1)[0]
-    before = before[_BULLET.match(before).end() :] if _BULLET.match(before) else before  # type: ignore[union-attr]
+    after = _paragraph_after(_decode(data[end:], encoding), row=before.lstrip().startswith(("|", "#")))
+    mark = _BLOCK.match(before)
+    before = before[mark.end() :] if mark else before
     cut = 0
     for match in _END.finditer(before):
         cut = match.end()
@@ -56,6 +58,32 @@ def sentence_at(data: bytes, start: int, end: int, encoding: str = "utf-8") -> s
         keep = max(spare - len(before), 0)
         after = after if len(after) <= keep else after[:keep].rstrip() + "…"
     return " ".join((before + middle[:MAX_SENTENCE] + after).split())
+
+
+def _paragraph_before(text: str) -> str:
+    """The end of ``text`` that belongs to the same paragraph, its soft line ends as line ends."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    first = len(lines) - 1
+    while (
+        first > 0 and lines[first - 1].strip() and not _BLOCK.match(lines[first]) and not _ALONE.match(lines[first - 1])
+    ):
+        first -= 1
+    return "\n".join(lines[first:])
+
+
+def _paragraph_after(text: str, *, row: bool) -> str:
+    """The beginning of ``text`` that belongs to the same paragraph (of a table row or heading: to its line)."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    last = 1
+    while (
+        not row
+        and last < len(lines)
+        and lines[last].strip()
+        and not _BLOCK.match(lines[last])
+        and not _ALONE.match(lines[last])
+    ):
+        last += 1
+    return "\n".join(lines[:last])
 
 
 def _decode(data: bytes, encoding: str) -> str:

@@ -133,11 +133,20 @@ def test_sentences_in_every_encoding(tmp_path: Path) -> None:
             "utf16.md": "\ufeffErst. Das é 漢字 [[t]] hier. Ende.\n".encode("utf-16-le"),
             "bom.md": "\ufeffErst. Das 🙂 [[t]] hier. Ende.\n".encode(),
             "crlf.md": b"One.\r\nTwo [[t]] three.\r\nFour.\r\n",
+            "wrapped.md": "# Head [[t]]\nIntro. A sentence that\nholds [[t]] over\nlines. More.\n\n- item one\n  [[t]] goes on\n- item two\n",
+            "table.md": "before\n\n| a | b |\n| - | - |\n| [[t]] | x |\n| y | z |\n",
             "latin.md": "Der Weg \xe4 [[t]] dort.\n".encode("latin-1"),
             "long.md": "w " * 5000 + "[[t]] " + "v " * 5000,
         },
     )
-    found = {link["source"]["path"]: link["sentence"] for link in ask(vault, "backlinks", note="t")["backlinks"]}
+    links = ask(vault, "backlinks", note="t")["backlinks"]
+    found = {link["source"]["path"]: link["sentence"] for link in links}
+    assert [link["sentence"] for link in links if link["source"]["path"] == "wrapped.md"] == [
+        "Head [[t]]",
+        "A sentence that holds [[t]] over lines.",
+        "item one [[t]] goes on",
+    ]
+    assert found["table.md"] == "| [[t]] | x |"
     assert found["utf16.md"] == "Das é 漢字 [[t]] hier."
     assert found["bom.md"] == "Das 🙂 [[t]] hier."
     assert found["crlf.md"] == "Two [[t]] three."
