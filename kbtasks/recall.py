@@ -12,15 +12,21 @@ from __future__ import annotations
 import os
 import sys
 
-from kbtasks.errors import AlreadyExists, Interrupted, KbError, NotFound, UsageError
+from kbtasks.binding.private import PYCACHE, private_index
+from kbtasks.config import CACHE_FOLDER
+from kbtasks.errors import AlreadyExists, Interrupted, KbError, NotFound, Unavailable, UsageError
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from sqlite3 import Connection
     from typing import Any
 
 MAX_OUTPUT = 65_536
 MAX_LIMIT = 100
+SNIPPET_BYTES = 600
+#: Below the caller's 15 seconds, so that a late search says so itself.
+SEARCH_SECONDS = 12.0
 MAX_BODY = 16 << 20
 _SWITCHES = ("--no-history", "--no-graph", "--json")
 _SEARCH_FLAGS = ("--root", "--mode", "--limit")
@@ -93,9 +99,11 @@ def _root(flags: dict[str, list[str]]) -> str:
 def create(root: str, id: str, *, title: str, type: str, tags: list[str], body_file: str) -> dict[str, Any]:
     """Create the note ``id``; the same note again is no change, a different one there is AlreadyExists."""
     from kbtasks.vault.compose import check_kebab, check_tags, check_title, compose
+    from kbtasks.vault.places import check_path
     from kbtasks.vault.writer import Writer
 
     path = id + ".md"
+    check_path(path)
     meta = {"title": check_title(title), "type": check_kebab("type", type), "tags": check_tags(tags)}
     try:
         with open(body_file, "rb") as file:
@@ -137,14 +145,141 @@ def _difference(path: str, old: bytes, meta: dict[str, Any], body: bytes) -> str
 
 
 def search(root: str, query: str, limit: int) -> dict[str, Any]:
-    """The best ``limit`` notes for ``query``, by exact matching, for the bytes on disk now."""
-    raise NotImplementedError
+    """The best ``limit`` notes for ``query``, by exact matching, for the bytes on disk now. Nothing is written.
+
+    The vault's index is read without locks where nobody has it open; if somebody writes it meanwhile, it is read again.
+    Where there is none, the private one beside our compiled files is used and kept (a binding has one), else the files.
+    """
+    cache = os.path.join(root, CACHE_FOLDER)
+    for _ in range(2):
+        before = _index_state(cache)
+        if not before[0][1]:
+            break
+        try:
+            answer = _search(root, cache, query, limit, read_only=True)
+        except Unavailable:
+            continue
+        if _index_state(cache) == before:
+            return bounded(answer)
+    private = private_cache(root)
+    if private is not None:
+        return bounded(_search(root, private, query, limit, read_only=False))
+    return bounded(_search(root, os.path.join(root, CACHE_FOLDER, "none"), query, limit, read_only=True))
+
+
+def private_cache(root: str) -> str | None:
+    """Where a bound search keeps its own index of ``root``: in the store that holds its compiled files; None unbound."""
+    if not sys.pycache_prefix or os.path.basename(sys.pycache_prefix) != PYCACHE:
+        return None
+    return private_index(os.path.dirname(sys.pycache_prefix), root)
+
+
+def _index_state(cache: str) -> list[tuple[int, int, int, int]]:
+    """What changes when index.db or its log is written."""
+    state = []
+    for name in ("index.db", "index.db-wal"):
+        try:
+            found = os.stat(os.path.join(cache, name))
+            state.append((found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+        except OSError:
+            state.append((0, 0, 0, 0))
+    return state
+
+
+def _search(root: str, cache: str, query: str, limit: int, *, read_only: bool) -> dict[str, Any]:
+    from kbtasks.index.view import open_view
+    from kbtasks.retrieval import exact, identity
+    from kbtasks.retrieval.lanes import Lane
+    from kbtasks.retrieval.query import parse
+
+    asked = parse(query)
+    lane = Lane("exact", seconds=SEARCH_SECONDS)
+    with open_view(root, cache, read_only=read_only, finish_writers=False) as view:
+        connection = view.connection
+        named = identity.find(connection, asked, None)
+        scores = {match.note: match.score for match in exact.find(connection, asked, None, lane)}
+        if lane.partial:
+            raise Unavailable(message=f"the search took too long: {lane.message}")
+        paths = dict(connection.execute("SELECT rowid, path FROM note"))
+        order = sorted({*scores, *named}, key=lambda note: (note not in named, -scores.get(note, 0.0), paths[note]))
+        hits = [
+            _hit(connection, note, rank, asked.parts, scores.get(note, 0.0), note in named)
+            for rank, note in enumerate(order[:limit], 1)
+        ]
+        how = view.fresh.how
+    return {
+        "query": query,
+        "mode": "exact",
+        "hits": hits,
+        "total": len(order),
+        "truncated": len(order) > limit,
+        "index": how,
+    }
+
+
+def _hit(
+    connection: Connection, note: int, rank: int, parts: list[str], score: float, identical: bool
+) -> dict[str, Any]:
+    from kbtasks.index import tokens
+    from kbtasks.index.search import SHIFT
+    from kbtasks.retrieval import passages
+
+    path, note_id, title, encoding, tags = connection.execute(
+        "SELECT path, id, title, encoding, tags FROM note WHERE rowid = ?", (note,)
+    ).fetchone()
+    rows = connection.execute(
+        "SELECT id, body FROM search_text WHERE id >= ? AND id < ? ORDER BY id", (note << SHIFT, (note + 1) << SHIFT)
+    )
+    held = []
+    for piece, body in rows:
+        folded = tokens.fold(body)
+        held.append((-sum(part in folded for part in parts), piece))
+    pieces = [piece for _, piece in sorted(held)]
+    passage = passages.best(connection, None, pieces, parts, encoding, SNIPPET_BYTES)
+    return {
+        "rank": rank,
+        "id": note_id,
+        "path": path,
+        "title": title,
+        "line": passage.line if passage is not None else None,
+        "snippet": passage.text if passage is not None else "",
+        "score": round(score, 3),
+        "identity": identical,
+        "tags": tags if isinstance(tags, list) else _list(tags),
+    }
+
+
+def _list(text: str) -> list[Any]:
+    from json import loads
+
+    value = loads(text)
+    return value if isinstance(value, list) else []
+
+
+def bounded(answer: dict[str, Any]) -> dict[str, Any]:
+    """``answer`` as JSON of at most 64 KiB: long texts are cut first, then left out with tags, then hits go from the end."""
+    hits = answer["hits"]
+    for length in (120, 0):
+        if len(to_bytes(answer)) <= MAX_OUTPUT:
+            return answer
+        for hit in hits:
+            hit["snippet"] = hit["snippet"][:length]
+            hit["tags"] = hit["tags"] if length else []
+        answer["truncated"] = True
+    while hits and len(to_bytes(answer)) > MAX_OUTPUT:
+        hits.pop()
+    return answer
+
+
+def to_bytes(answer: dict[str, Any]) -> bytes:
+    """One line of JSON in ASCII; paths that are not UTF-8 keep their bytes as lone surrogates."""
+    import json
+
+    return json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def main() -> None:
     """Entry point of the console script ``kb-recall``."""
-    import json
-
     try:
         answer = run(sys.argv[1:])
     except KbError as error:
@@ -152,6 +287,6 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(Interrupted.exit_code)
-    sys.stdout.buffer.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+    sys.stdout.buffer.write(to_bytes(answer))
     sys.stdout.buffer.flush()
     os._exit(0)  # the answer is out; tearing down would only cost time

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mcp.server import Server
 
-    from kbtasks.binding.binding import Place
+    from kbtasks.binding.stored import Place
 
 TOOL = "memory_search"
 DESCRIPTION = (

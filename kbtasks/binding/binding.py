@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 
 from kbtasks.binding.pin import find_named_program, pin_program, pin_vault, surrounding_rules
+from kbtasks.binding.private import INDEXES, private_index
 from kbtasks.binding.registry import Registry, decode
+from kbtasks.binding.stored import Place, now_text, overridden_rules, require_binding
 from kbtasks.binding.verify import OK, verify
 from kbtasks.errors import Conflict, KbError, NotBound, Untrusted, UsageError
 
@@ -17,32 +20,6 @@ if TYPE_CHECKING:
 #: The rules that no reason overrides.
 ABSOLUTE_RULES = ("vault-is-root",)
 MAX_REASON = 500
-
-
-class Place:
-    """Who is calling and where their things are: real user id, home folder, PATH, store of bindings.
-
-    home, store: absolute. search_path: used only while binding.
-    """
-
-    __slots__ = ("home", "search_path", "store", "uid")
-
-    def __init__(self, *, uid: int, home: str, search_path: str, store: str) -> None:
-        self.uid = uid
-        self.home = home
-        self.search_path = search_path
-        self.store = store
-
-    def registry(self, *, must_write: bool = False) -> Registry:
-        """The open registry; see Registry."""
-        return Registry(self.store, uid=self.uid, must_write=must_write)
-
-
-def now_text() -> str:
-    """The time now, RFC 3339 UTC, to the second."""
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def make_pin(
@@ -167,14 +144,6 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
     return flat
 
 
-def require_binding(registry: Registry, project: str) -> dict[str, Any]:
-    """The binding of ``project``; NotBound where there is none."""
-    binding = registry.binding(project)
-    if binding is None:
-        raise NotBound(project=project, next="kb bind --vault DIR")
-    return binding
-
-
 def rebind(
     registry: Registry, place: Place, project: str, *, revision: int | None, accept_vault: bool, dry_run: bool
 ) -> tuple[dict[str, Any], dict[str, Any], bool]:
@@ -211,11 +180,6 @@ def rebind(
     return present, binding, changed
 
 
-def overridden_rules(pin: dict[str, Any]) -> frozenset[str]:
-    """The rules that were set aside, with a reason, when the pin was made."""
-    return frozenset((pin.get("override") or {}).get("rules", ()))
-
-
 def remove_binding(registry: Registry, project: str, revision: int | None, *, force: bool) -> int:
     """Forget the binding of ``project``; return its last revision. force: also a damaged row, without a revision."""
     with registry.change() as connection:
@@ -235,6 +199,30 @@ def remove_binding(registry: Registry, project: str, revision: int | None, *, fo
         connection.execute("DELETE FROM binding WHERE project = ?", (project,))
         record(connection, project, "remove", row[0], changes(pin, None))
     return int(row[0])
+
+
+def drop_unused_indexes(registry: Registry) -> None:
+    """Delete the private indexes of vaults that no binding speaks of any more; what cannot be deleted stays."""
+    folder = os.path.join(registry.store, INDEXES)
+    used = set()
+    for project, revision, payload in registry.rows("SELECT project, revision, payload FROM binding"):
+        try:
+            used.add(
+                os.path.basename(
+                    private_index(registry.store, decode(project, revision, payload)["pin"]["vault"]["path"])
+                )
+            )
+        except KbError:
+            return
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    import shutil
+
+    for name in names:
+        if name not in used:
+            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
 
 
 def audit_trail(registry: Registry, project: str | None, limit: int) -> tuple[list[dict[str, Any]], int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from kbtasks.binding import pythonenv
-from kbtasks.binding.pin import FIXED_ENV
 from kbtasks.binding.private import PYCACHE
 from kbtasks.process import run
 
@@ -16,6 +15,14 @@ if TYPE_CHECKING:
     from kbtasks.binding.verify import Verified
     from kbtasks.process import Completed, Identity
 
+#: What a bound program finds in its environment: nothing of the caller's. HRANESS_SUPPORT_AUDIENCE keeps Wordcell quiet.
+FIXED_ENV = {
+    "PATH": "/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "NO_COLOR": "1",
+    "HRANESS_SUPPORT_AUDIENCE": "off",
+}
 SECONDS = 15.0
 MAX_STDOUT = 65_536
 MAX_STDERR = 1 << 20
@@ -70,5 +77,5 @@ def run_bound(
         before_exec=before_exec,
         after_exec=verified.still_the_same,
     )
-    verified.still_the_same()
+    verified.ended_the_same()
     return done

@@ -10,7 +10,7 @@ from kbtasks.errors import Untrusted
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Protocol
 
     class Memory(Protocol):
         """Where hashes are remembered between calls."""
@@ -22,6 +22,25 @@ if TYPE_CHECKING:
         def remember_hash(self, path: str, stamp: str, sha256: str) -> None:
             """Keep it; a store that cannot be written keeps nothing."""
             ...
+
+
+#: A script of up to this size is kept as it was hashed, so that just those bytes can be started.
+MAX_SCRIPT_BYTES = 16 << 20
+#: Larger files are worth loading OpenSSL for.
+_SMALL = 1 << 20
+
+
+def new_sha256(size: int = 0) -> Any:
+    """A SHA-256 object: the interpreter's own for small data, since loading OpenSSL costs milliseconds."""
+    if size <= _SMALL:
+        for name in ("_sha2", "_sha256"):
+            try:
+                return __import__(name).sha256()
+            except (ImportError, AttributeError):
+                continue
+    from hashlib import sha256
+
+    return sha256()
 
 
 class NoMemory:
@@ -54,9 +73,7 @@ def hash_of(handle: int, path: str, memory: Memory) -> str:
 
 def read_and_hash(handle: int, path: str, *, keep: int) -> tuple[str, bytes | None]:
     """The SHA-256 of the open file and, where it has at most ``keep`` bytes, the very bytes that were hashed."""
-    from hashlib import sha256
-
-    digest = sha256()
+    digest = new_sha256(os.fstat(handle).st_size)
     kept: bytearray | None = bytearray() if keep else None
     position = 0
     while chunk := os.pread(handle, 1 << 18, position):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 
 from kbtasks.binding import launcher, pythonenv, trust
-from kbtasks.binding.hashing import hash_of, read_and_hash
+from kbtasks.binding.bound import FIXED_ENV
+from kbtasks.binding.hashing import MAX_SCRIPT_BYTES, hash_of, read_and_hash
 from kbtasks.binding.identity import folder_identity
 from kbtasks.binding.tree import manifest
 from kbtasks.errors import NotFound, Untrusted, UsageError
@@ -20,18 +21,9 @@ if TYPE_CHECKING:
 
     from kbtasks.binding.hashing import Memory
 
-#: What a bound program finds in its environment: nothing of the caller's. HRANESS_SUPPORT_AUDIENCE keeps Wordcell quiet.
-FIXED_ENV = {
-    "PATH": "/usr/bin:/bin",
-    "LANG": "C.UTF-8",
-    "LC_ALL": "C.UTF-8",
-    "NO_COLOR": "1",
-    "HRANESS_SUPPORT_AUDIENCE": "off",
-}
 #: What our own launcher loads beside the standard library; its boot code lets nothing else in.
 OWN_LAUNCHER = "kb-recall"
 OWN_REQUIREMENTS = ["pyyaml"]
-MAX_SCRIPT_BYTES = 16 << 20
 
 
 def pin_vault(named: str, uid: int) -> dict[str, Any]:

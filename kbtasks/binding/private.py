@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 
-from kbtasks.binding.trust import others_can_write
+from kbtasks.binding.trust import others_can_write, quote
 from kbtasks.errors import PrivateState
 from kbtasks.fsio import make_private_directory
 
 PROMOTIONS = "promotions"
 PYCACHE = "pycache"
+INDEXES = "index"
+
+
+def private_index(store: str, vault: str) -> str:
+    """The folder in ``store`` where the search program of this package keeps its own index of ``vault``."""
+    from kbtasks.binding.hashing import new_sha256
+
+    digest = new_sha256()
+    digest.update(os.fsencode(vault))
+    return os.path.join(store, INDEXES, digest.hexdigest()[:32])
 
 
 def private_folder(path: str, uid: int) -> str:
@@ -33,7 +42,7 @@ def private_folder(path: str, uid: int) -> str:
         raise PrivateState(
             path=path,
             rule=f"others can enter it (mode {found.st_mode & 0o7777:04o})",
-            next=f"chmod 700 {shlex.quote(path)}",
+            next=f"chmod 700 {quote(path)}",
         )
     return path
 
@@ -53,7 +62,7 @@ def _check_parents(path: str, uid: int) -> None:
             raise PrivateState(path=path, rule=f"{folder} above it belongs to user {found.st_uid}")
         if stat.S_ISDIR(found.st_mode) and others_can_write(found, uid):
             raise PrivateState(
-                path=path, rule=f"others can write {folder} above it", next=f"chmod go-w {shlex.quote(folder)}"
+                path=path, rule=f"others can write {folder} above it", next=f"chmod go-w {quote(folder)}"
             )
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -77,5 +86,5 @@ def check_private_file(path: str, uid: int) -> None:
         raise PrivateState(
             path=path,
             rule=f"others can read or write it (mode {found.st_mode & 0o7777:04o})",
-            next=f"chmod 600 {shlex.quote(path)}",
+            next=f"chmod 600 {quote(path)}",
         )

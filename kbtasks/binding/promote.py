@@ -11,11 +11,11 @@ from hashlib import sha256
 
 from kbtasks import fsio
 from kbtasks.binding import receipts
-from kbtasks.binding.binding import overridden_rules, require_binding
 from kbtasks.binding.bound import SECONDS, command_line, run_bound
 from kbtasks.binding.private import PROMOTIONS, private_folder
 from kbtasks.binding.promotion import create_words
 from kbtasks.binding.search import parse_object
+from kbtasks.binding.stored import overridden_rules, require_binding
 from kbtasks.binding.verify import verify
 from kbtasks.errors import (
     BadOutput,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from kbtasks.binding.binding import Place
     from kbtasks.binding.promotion import Promotion
     from kbtasks.binding.registry import Registry
+    from kbtasks.binding.stored import Place
     from kbtasks.binding.verify import Verified
     from kbtasks.process import Completed, Identity
 

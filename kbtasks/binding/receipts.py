@@ -6,7 +6,7 @@ import json
 import os
 import stat
 
-from kbtasks.binding.binding import now_text
+from kbtasks.binding.stored import now_text
 from kbtasks.errors import Ambiguous, Conflict, NotFound
 from kbtasks.fsio import revision, step
 from kbtasks.process import Identity

@@ -8,12 +8,13 @@ from kbtasks import fsio
 from kbtasks.binding import receipts
 from kbtasks.binding.private import PROMOTIONS, private_folder
 from kbtasks.binding.promote import await_end, one_at_a_time
+from kbtasks.vault import journal
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from typing import Any
 
-    from kbtasks.binding.binding import Place
+    from kbtasks.binding.stored import Place
 
 
 def recover(place: Place, project: str, request: str) -> list[dict[str, Any]]:
@@ -41,6 +42,7 @@ def recover(place: Place, project: str, request: str) -> list[dict[str, Any]]:
 
 
 def _decision(place: Place, receipt: dict[str, Any]) -> dict[str, Any]:
+    _finish_killed_writer(receipt["vault"])
     data = receipts.note_in_vault(receipt["vault"], receipt["path"])
     common = {"ended": True, "recovered": True}
     if data is None:
@@ -49,6 +51,15 @@ def _decision(place: Place, receipt: dict[str, Any]) -> dict[str, Any]:
     if _is_the_note(place, receipt, data):
         return {**common, "status": receipts.CONFIRMED, "reason": None, "revision": fsio.revision(data)}
     return {**common, "status": receipts.REFUSED, "reason": "a different note stands at its path; it was left as it is"}
+
+
+def _finish_killed_writer(vault: str) -> None:
+    """Finish what a killed writer of ours began in the vault: else a later command would, and prove the decision wrong."""
+    from kbtasks.vault.writer import Writer
+
+    if journal.is_pending(vault):
+        with Writer(vault):
+            pass
 
 
 def _is_the_note(place: Place, receipt: dict[str, Any], data: bytes) -> bool:

@@ -69,9 +69,8 @@ class Registry:
         if not os.path.exists(self.path):  # nothing was ever bound here, and a reader makes no store
             name = ":memory:"
         else:
-            from urllib.parse import quote
-
-            name = f"file:{quote(self.path)}?mode={'rw' if self.writable else 'ro'}"
+            quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+            name = f"file:{quoted}?mode={'rw' if self.writable else 'ro'}"
         connection = sqlite3.connect(name, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
         try:
             with _translated(self.path):

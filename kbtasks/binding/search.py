@@ -7,8 +7,8 @@ import os
 import stat
 import unicodedata
 
-from kbtasks.binding.binding import overridden_rules, require_binding
 from kbtasks.binding.bound import run_bound
+from kbtasks.binding.stored import overridden_rules, require_binding, time_text
 from kbtasks.binding.trust import inside
 from kbtasks.binding.verify import verify
 from kbtasks.errors import BadOutput, ProcessFailed, UsageError
@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # importing typing would cost every call milliseconds; ch
 if TYPE_CHECKING:
     from typing import Any
 
-    from kbtasks.binding.binding import Place
+    from kbtasks.binding.stored import Place
 
 MAX_QUERY_BYTES = 1024
 MIN_LIMIT, MAX_LIMIT, DEFAULT_LIMIT = 1, 16, 8
@@ -175,15 +175,6 @@ def _hit(row: Any, program: str, vault: str, number: int) -> dict[str, Any] | No
         "path": path,
         "title": one_line(title, MAX_TITLE) if isinstance(title, str) else "",
         "line": line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None,
-        "modified": _modified(found),
+        "modified": time_text(found.st_mtime),
         "text": plain(text[:MAX_TEXT]).strip(),
     }
-
-
-def _modified(found: os.stat_result) -> str:
-    from datetime import UTC, datetime
-
-    try:
-        return datetime.fromtimestamp(found.st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):
-        return "1970-01-01T00:00:00Z"

@@ -6,7 +6,7 @@ import os
 import stat
 
 from kbtasks.binding import trust
-from kbtasks.binding.hashing import read_and_hash
+from kbtasks.binding.hashing import new_sha256, read_and_hash
 from kbtasks.binding.identity import settled, stamp
 from kbtasks.errors import Untrusted
 
@@ -23,12 +23,16 @@ SKIPPED = ("__pycache__",)
 
 
 class Manifest:
-    """The hash of a set of files: ``sha256`` over name, size and hash of each; ``loose``: how many others can write."""
+    """The hash of a set of files: ``sha256`` over name, size and hash of each.
 
-    __slots__ = ("files", "loose", "sha256")
+    stats: a hash over their names and stats. loose: how many of them others can write.
+    """
 
-    def __init__(self, sha256: str, files: int, loose: int) -> None:
+    __slots__ = ("files", "loose", "sha256", "stats")
+
+    def __init__(self, sha256: str, stats: str, files: int, loose: int) -> None:
         self.sha256 = sha256
+        self.stats = stats
         self.files = files
         self.loose = loose
 
@@ -39,7 +43,6 @@ def manifest(roots: Sequence[str], memory: Memory) -> Manifest:
     Symbolic links are followed once. Raises Untrusted for over 50,000 files or 2 GiB, FileNotFoundError for a root that
     is gone.
     """
-    from hashlib import sha256
     from time import time
 
     found = _walk(roots)
@@ -49,12 +52,12 @@ def manifest(roots: Sequence[str], memory: Memory) -> Manifest:
         raise Untrusted(path=roots[0], what="a package tree", rule="it has more than 2 GiB")
     names = sorted(found)
     loose = sum(1 for entry in found.values() if entry.st_mode & 0o022)
-    quick = sha256("\0".join([f"{name}\0{stamp(found[name])}" for name in names]).encode("utf-8", "surrogateescape"))
+    stats = _stats_hash(found)
     key = "tree:" + "\0".join(roots)
-    known = memory.recall_hash(key, quick.hexdigest())
+    known = memory.recall_hash(key, stats)
     if known is not None:
-        return Manifest(known, len(names), loose)
-    digest = sha256()
+        return Manifest(known, stats, len(names), loose)
+    digest = new_sha256()
     for name in names:
         handle = trust.open_regular(os.path.realpath(name))
         try:
@@ -64,8 +67,20 @@ def manifest(roots: Sequence[str], memory: Memory) -> Manifest:
         digest.update(f"{name}\0{found[name].st_size}\0{content}\n".encode("utf-8", "surrogateescape"))
     now = time()
     if all(settled(entry, now) for entry in found.values()):
-        memory.remember_hash(key, quick.hexdigest(), digest.hexdigest())
-    return Manifest(digest.hexdigest(), len(names), loose)
+        memory.remember_hash(key, stats, digest.hexdigest())
+    return Manifest(digest.hexdigest(), stats, len(names), loose)
+
+
+def stats_of(roots: Sequence[str]) -> str:
+    """The hash over names and stats of all files of ``roots``: another one means that something was changed."""
+    return _stats_hash(_walk(roots))
+
+
+def _stats_hash(found: dict[str, os.stat_result]) -> str:
+    digest = new_sha256()
+    text = "\0".join([f"{name}\0{stamp(found[name])}" for name in sorted(found)])
+    digest.update(text.encode("utf-8", "surrogateescape"))
+    return str(digest.hexdigest())
 
 
 def _walk(roots: Sequence[str]) -> dict[str, os.stat_result]:

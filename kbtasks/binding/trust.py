@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 
 from kbtasks.errors import Untrusted
@@ -15,20 +14,26 @@ if TYPE_CHECKING:
 MAX_PROGRAM_BYTES = 512 << 20
 
 
+def quote(path: str) -> str:
+    """``path`` as a word for a shell."""
+    from shlex import quote
+
+    return quote(path)
+
+
 def vault_breach(found: os.stat_result, path: str, uid: int) -> tuple[str, str | None] | None:
     """The first rule that the folder ``path`` breaks as a vault, with the command that mends it; None where none.
 
     found: its lstat. uid: the caller's real user id (root is not special).
     """
-    quoted = shlex.quote(path)
     if stat.S_ISLNK(found.st_mode):
         return "it is a symbolic link", f"name the folder itself: {os.path.realpath(path)}"
     if not stat.S_ISDIR(found.st_mode):
         return "it is not a folder", None
     if found.st_uid != uid:
-        return f"it belongs to user {found.st_uid}, not to you ({uid})", f"chown {uid} {quoted}"
+        return f"it belongs to user {found.st_uid}, not to you ({uid})", f"chown {uid} {quote(path)}"
     if found.st_mode & 0o022:
-        return f"group or others can write it (mode {found.st_mode & 0o7777:04o})", f"chmod go-w {quoted}"
+        return f"group or others can write it (mode {found.st_mode & 0o7777:04o})", f"chmod go-w {quote(path)}"
     return None
 
 
@@ -37,17 +42,16 @@ def program_breach(found: os.stat_result, path: str, uid: int) -> tuple[str, str
 
     found: its fstat, taken from the descriptor that is read. uid: the caller's real user id.
     """
-    quoted = shlex.quote(path)
     if not stat.S_ISREG(found.st_mode):
         return "it is not a regular file", None
     if found.st_uid not in (uid, 0):
-        return f"it belongs to user {found.st_uid}, neither to you ({uid}) nor to root", f"chown {uid} {quoted}"
+        return f"it belongs to user {found.st_uid}, neither to you ({uid}) nor to root", f"chown {uid} {quote(path)}"
     if found.st_mode & (stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX):
-        return f"it has special bits (mode {found.st_mode & 0o7777:04o})", f"chmod u-s,g-s,-t {quoted}"
+        return f"it has special bits (mode {found.st_mode & 0o7777:04o})", f"chmod u-s,g-s,-t {quote(path)}"
     if found.st_mode & 0o022:
-        return f"group or others can write it (mode {found.st_mode & 0o7777:04o})", f"chmod go-w {quoted}"
+        return f"group or others can write it (mode {found.st_mode & 0o7777:04o})", f"chmod go-w {quote(path)}"
     if not found.st_mode & 0o111:
-        return "it is not executable", f"chmod +x {quoted}"
+        return "it is not executable", f"chmod +x {quote(path)}"
     if not 1 <= found.st_size <= MAX_PROGRAM_BYTES:
         return f"its size is {found.st_size} bytes (1 to {MAX_PROGRAM_BYTES} are accepted)", None
     return None
@@ -84,10 +88,10 @@ def weak_parents(path: str, uid: int) -> Iterator[tuple[str, str, str]]:
     while True:
         found = os.lstat(folder)
         if found.st_uid not in (uid, 0):
-            yield folder, f"it belongs to user {found.st_uid}", f"chown {uid} {shlex.quote(folder)}"
+            yield folder, f"it belongs to user {found.st_uid}", f"chown {uid} {quote(folder)}"
         elif others_can_write(found, uid):
             why = f"others can write it (mode {found.st_mode & 0o7777:04o})"
-            yield folder, why, f"chmod go-w {shlex.quote(folder)}"
+            yield folder, why, f"chmod go-w {quote(folder)}"
         parent = os.path.dirname(folder)
         if parent == folder:
             return

@@ -6,10 +6,9 @@ import os
 import stat
 
 from kbtasks.binding import pythonenv, trust
-from kbtasks.binding.hashing import hash_of, read_and_hash
+from kbtasks.binding.hashing import MAX_SCRIPT_BYTES, hash_of, read_and_hash
 from kbtasks.binding.identity import folder_identity, same_folder, stamp
-from kbtasks.binding.pin import MAX_SCRIPT_BYTES
-from kbtasks.binding.tree import manifest
+from kbtasks.binding.tree import manifest, stats_of
 from kbtasks.errors import Drift, Untrusted
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -49,6 +48,7 @@ class Verified:
         self.binary: int | None = None
         self.script: int | None = None
         self.held: list[tuple[int, str, str]] = []
+        self.package_stats: str | None = None
         self._handles: list[int] = []
 
     def __enter__(self) -> Verified:
@@ -79,7 +79,7 @@ class Verified:
     def still_the_same(self) -> None:
         """Raise Drift where a verified file is no longer the one at its path, byte for byte and stat for stat.
 
-        Called once the child has executed, and for a program started by path again when it has ended.
+        Called once the child has executed.
         """
         for handle, path, known in self.held:
             try:
@@ -89,6 +89,17 @@ class Verified:
             if stamp(os.fstat(handle)) != known or at_path != known:
                 name = "program.sha256" if path == self.pin["program"]["path"] else "interpreter.sha256"
                 raise drift(Fact(name, CHANGED, "as verified", "swapped while it was started"), self.facts)
+
+    def ended_the_same(self) -> None:
+        """As ``still_the_same``, and for the package tree as well; called when the child has ended."""
+        self.still_the_same()
+        if self.package_stats is not None:
+            try:
+                now = stats_of(self.pin["packages"]["roots"])
+            except OSError:
+                now = "missing"
+            if now != self.package_stats:
+                raise drift(Fact("packages.sha256", CHANGED, "as verified", "changed while it ran"), self.facts)
 
     def keep(self, handle: int) -> None:
         """Close ``handle`` with this object."""
@@ -268,6 +279,7 @@ def _packages(outcome: Verified, pinned: Mapping[str, Any], memory: Memory) -> N
         lost = getattr(error, "filename", None) or str(error)
         outcome.facts.append(Fact("packages.path", MISSING, " ".join(pinned["roots"]), str(lost)))
         return
+    outcome.package_stats = now.stats
     state = OK if now.sha256 == pinned["sha256"] else CHANGED
     outcome.facts.append(
         Fact(

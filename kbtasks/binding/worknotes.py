@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from kbtasks.binding.binding import now_text
 from kbtasks.binding.promotion import check_id
+from kbtasks.binding.stored import now_text
 from kbtasks.errors import UsageError
 from kbtasks.plaintext import one_line
 

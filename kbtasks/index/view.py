@@ -107,18 +107,20 @@ def open_view(
     wait: float = store.WAIT,
     progress: Callable[[int, int], None] | None = None,
     read_only: bool = False,
+    finish_writers: bool = True,
 ) -> View:
     """The vault at ``root`` as it is at this moment, its derived files in ``cache`` (made when missing).
 
     verify: read and hash every note instead of trusting size, times and inode. rebuild: make the index from nothing.
     stat: what to believe of a file, given its path and true stat; clock: nanoseconds now (both for tests).
-    read_only: leave the cache as it is, and work on a copy in memory where something changed.
+    read_only: leave the cache as it is, and work on a copy in memory where something changed. finish_writers: finish
+    first what a killed writer began in the vault.
     wait: seconds to wait for another process's write before working on a copy in memory. progress: (notes done, in
     all). Raises NotFound where the vault is no folder, UsageError or InvalidInput where kb.toml is wrong.
     """
     if not os.path.isdir(root):
         raise NotFound(what="vault", name=root, next="name an existing folder with --root")
-    if not read_only and os.path.isdir(os.path.join(root, ".kbtasks/journal")):
+    if finish_writers and not read_only and os.path.isdir(os.path.join(root, ".kbtasks/journal")):
         _finish_killed_writer(root)
     opener = Opener(
         root, cache, verify=verify, stat=stat, clock=clock, wait=wait, progress=progress, read_only=read_only

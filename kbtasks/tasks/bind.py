@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # importing typing would cost every call milliseconds; ch
 if TYPE_CHECKING:
     from typing import Any
 
+    from kbtasks.binding.stored import Place
     from kbtasks.command import Context
 
 DRIFT = 6
@@ -64,8 +65,37 @@ def bind(
             override=override,
         )
         binding, changed = store_binding(registry, chosen, pin, revision=revision or None, action="bind")
+    notes = [f"note: {item['message']}" for item in pin["warnings"]]
+    notes += warm_index(place, pin)
     data = {**binding_document(binding), "changed": changed}
-    return Result("bind", data, text=_binding_text, notes=[f"note: {item['message']}" for item in pin["warnings"]])
+    return Result("bind", data, text=_binding_text, notes=notes)
+
+
+def warm_index(place: Place, pin: dict[str, Any]) -> list[str]:
+    """Build the private index that a bound kb-recall searches where the vault has none, so that no search has to.
+
+    Returns what should be said about it. Another program gets none; a fault here is only a note.
+    """
+    import os
+
+    from kbtasks.binding.pin import OWN_LAUNCHER
+    from kbtasks.binding.private import INDEXES, private_folder, private_index
+    from kbtasks.config import CACHE_FOLDER
+    from kbtasks.errors import KbError
+    from kbtasks.index.view import open_view
+
+    vault = pin["vault"]["path"]
+    present = os.path.exists(os.path.join(vault, CACHE_FOLDER, "index.db"))
+    if os.path.basename(pin["program"]["path"]) != OWN_LAUNCHER or not pin["boot"] or present:
+        return []
+    try:
+        private_folder(os.path.join(place.store, INDEXES), place.uid)
+        cache = private_folder(private_index(place.store, vault), place.uid)
+        with open_view(vault, cache, finish_writers=False):
+            pass
+    except KbError as error:
+        return [f"note: the index for searches could not be made: {error.message}"]
+    return []
 
 
 def own_launcher() -> str:
@@ -101,7 +131,7 @@ def bind_status(context: Context, project: str = "", store: str = "") -> Result:
 
     Exit 6 when anything drifted (with the one command that helps), 4 when nothing is bound.
     """
-    from kbtasks.binding.binding import overridden_rules, require_binding
+    from kbtasks.binding.stored import overridden_rules, require_binding
     from kbtasks.binding.verify import verify
 
     place = place_of(context, store)
@@ -216,12 +246,13 @@ def _shown(value: Any) -> str | None:
 )
 def bind_remove(context: Context, project: str = "", revision: int = 0, force: bool = False, store: str = "") -> Result:
     """Forget a project's binding. Notes, receipts and the audit trail stay."""
-    from kbtasks.binding.binding import remove_binding
+    from kbtasks.binding.binding import drop_unused_indexes, remove_binding
 
     place = place_of(context, store)
     chosen = project_of(context, place, project)
     with place.registry(must_write=True) as registry:
         last = remove_binding(registry, chosen, revision or None, force=force)
+        drop_unused_indexes(registry)
     return Result("bind-remove", {"project": chosen, "revision": last, "removed": True})
 
 

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # importing typing would cost every call milliseconds; ch
 if TYPE_CHECKING:
     from typing import Any
 
-    from kbtasks.binding.binding import Place
+    from kbtasks.binding.stored import Place
     from kbtasks.command import Context
 
 PROJECT_HELP = "The project: a directory (default: the enclosing repository)."
@@ -17,7 +17,7 @@ STORE_HELP = "Folder of private records (default: the user's data folder)."
 
 def place_of(context: Context, store: str) -> Place:
     """The caller's user id, home, PATH and store. ``store``: the value of ``--store``, empty for the data folder."""
-    from kbtasks.binding.binding import Place
+    from kbtasks.binding.stored import Place
 
     return Place(
         uid=os.getuid(),

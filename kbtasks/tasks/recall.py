@@ -56,7 +56,7 @@ def bind_serve(context: Context, project: str = "", store: str = "") -> Result:
     that call.
     """
     from kbtasks.agent.memory import serve
-    from kbtasks.binding.binding import require_binding
+    from kbtasks.binding.stored import require_binding
 
     place = place_of(context, store)
     chosen = project_of(context, place, project)

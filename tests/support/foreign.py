@@ -6,7 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from kbtasks.binding.binding import Place, make_pin, store_binding
+from kbtasks.binding.binding import make_pin, store_binding
+from kbtasks.binding.stored import Place
 
 #: Searches by plain substring and creates notes; modes for faults come from a file beside the vault, never the caller.
 PROGRAM = """#!{python}

@@ -17,10 +17,10 @@ from kbtasks.binding.binding import (
     make_pin,
     rebind,
     remove_binding,
-    require_binding,
     store_binding,
 )
 from kbtasks.binding.search import search
+from kbtasks.binding.stored import require_binding
 from kbtasks.binding.verify import verify
 from kbtasks.errors import Conflict, Drift, KbError, NotBound, UsageError
 
@@ -482,4 +482,14 @@ def test_a_program_started_by_path_that_is_swapped_while_it_runs_gives_no_answer
     bench.bind(start="path")
     (bench.folder / "mode").write_text(f"exec:os.rename({str(bench.program)!r}, {str(bench.program)!r} + '.old')")
     with pytest.raises(Drift):
+        search(bench.place, str(bench.project), "retries")
+
+
+def test_a_package_swapped_while_the_program_runs_gives_no_answer(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, bound=False)
+    env = environment(bench)
+    words = next((env / "lib").glob("python3*")) / "site-packages" / "finder" / "words.py"
+    bench.bind(program=str(env / "bin" / "finder"))
+    bench.mode(f"exec:open({str(words)!r}, 'a').write('# swapped')")
+    with pytest.raises(Drift, match="packages"):
         search(bench.place, str(bench.project), "retries")
