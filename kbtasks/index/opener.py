@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
+from kbtasks.errors import Busy
 from kbtasks.index import store
 from kbtasks.index.sweep import sweep, trusted
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     StatHook = Callable[[str, os.stat_result], os.stat_result]
     Opened = tuple[Connection, "Fresh"]
+
+#: How often an index that fails is made anew before the answer comes from memory.
+_TRIES = 3
 
 #: How a view came to be.
 UNCHANGED, APPLIED, OVERLAID, BUILT, REBUILT = "unchanged", "applied", "overlaid", "built", "rebuilt"
@@ -94,6 +98,7 @@ class Opener:
         self.progress = progress
         self.read_only = read_only
         self.path = os.path.join(cache, store.NAME)
+        self._replaced = 0
 
     def open(self, *, rebuild: bool) -> Opened:
         try:
@@ -147,9 +152,13 @@ class Opener:
         return self._memory_build(f"index.db is {'in use' if kind == 'busy' else 'out of reach'} ({error})")
 
     def _replace(self, reason: str) -> Opened:
+        self._replaced += 1
         try:
-            store.discard_if_unsound(self.cache)
-        except OSError:
+            # what looks sound and fails all the same lacks a table, or holds what contradicts itself
+            store.discard_if_unsound(self.cache, sure=self._replaced > 1)
+        except (OSError, Busy):
+            return self._memory_build(reason)
+        if self._replaced > _TRIES:
             return self._memory_build(reason)
         return self._build(REBUILT, reason)
 

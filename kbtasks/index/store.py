@@ -128,12 +128,15 @@ def read_odd_text(connection: Connection) -> None:
         connection.text_factory = as_text
 
 
-def discard_if_unsound(cache: str) -> None:
-    """Throw index.db away unless another process has mended it meanwhile; OSError where the cache cannot be written."""
+def discard_if_unsound(cache: str, *, sure: bool = False) -> None:
+    """Throw index.db away unless another process has mended it meanwhile (``sure``: even so).
+
+    OSError where the cache cannot be written, Busy where another process is at it.
+    """
     from kbtasks.fsio import Lock
 
     with Lock(os.path.join(cache, "index.lock"), what="the index", wait=2.0):
-        if _is_sound(os.path.join(cache, NAME)):
+        if not sure and _is_sound(os.path.join(cache, NAME)):
             return
         discard(cache)
 

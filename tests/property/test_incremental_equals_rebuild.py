@@ -42,11 +42,19 @@ edits = st.one_of(
     st.tuples(st.just("same-size"), names, st.just("")),
     st.tuples(st.just("delete"), names, st.just("")),
     st.tuples(st.just("rename"), names, names),
-    st.tuples(st.just("move-folder"), st.sampled_from(["sub", "sub/deep", "other"]), st.sampled_from(["sub", "other", "other/deep"])),
+    st.tuples(
+        st.just("move-folder"),
+        st.sampled_from(["sub", "sub/deep", "other"]),
+        st.sampled_from(["sub", "other", "other/deep"]),
+    ),
     st.tuples(st.just("touch"), names, st.just("")),
     st.tuples(st.just("link"), names, names),
     st.tuples(st.just("bytes"), names, st.sampled_from(["\\xff\\xfe", "caf\\xe9 [[a]]", "\\x00"])),
-    st.tuples(st.just("settings"), st.just(""), st.sampled_from(["", '[vault]\nignore = ["sub"]\n', '[vault]\nindex = "b.md"\n'])),
+    st.tuples(
+        st.just("settings"),
+        st.just(""),
+        st.sampled_from(["", '[vault]\nignore = ["sub"]\n', '[vault]\nindex = "b.md"\n']),
+    ),
 )
 
 

@@ -52,7 +52,8 @@ def content(connection: Connection) -> dict[str, Any]:
         names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         at = names.index("note")
         said[table] = sorted(
-            ((paths[row[at]], *row[:at], *row[at + 1 :]) for row in connection.execute(f"SELECT * FROM {table}")), key=repr
+            ((paths[row[at]], *row[:at], *row[at + 1 :]) for row in connection.execute(f"SELECT * FROM {table}")),
+            key=repr,
         )
     said["link"] = sorted(
         (
