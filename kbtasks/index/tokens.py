@@ -32,8 +32,8 @@ _UNCASED = (
 _MARKS = "\u0300-\u036f\u0483-\u0487\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 #: Ranges of cased letters that unicode61 folds as Python does, one to one.
 _PLAIN = (
-    "\u00c0-\u00d6\u00d8-\u00de\u00e0-\u00f6\u00f8-\u012f\u0132-\u0148\u014a-\u017e\u0391-\u03c1\u03c3-\u03ce"
-    "\u0400-\u045f\u0490-\u04bf"
+    "\u00c0-\u00d6\u00d8-\u00de\u00e0-\u00f6\u00f8-\u012f\u0132-\u0148\u014a-\u017e\u0391-\u03a9\u03b1-\u03c1\u03c3-\u03c9"
+    "\u0400\u0402-\u0450\u0452-\u045f\u0490-\u04bf"
 )
 #: What stands between words in text of any script: punctuation, arrows, symbols, emoji, full-width forms of ASCII.
 _BETWEEN = (
@@ -133,6 +133,14 @@ def whole(word: str) -> str:
     return word if pieces(word) else ""
 
 
+def bare(word: str) -> str:
+    """A folded ``word`` without accents (``οδός`` as ``οδοσ``, ``ё`` as ``е``; ``й`` is a letter of its own and stays)."""
+    if word.isascii():
+        return word
+    kept = normalize("NFD", word.replace("й", "\x01"))
+    return normalize("NFC", _pattern("[\u0300-\u036f]+").sub("", kept).replace("\x01", "й"))
+
+
 def coded(word: str) -> str:
     """``word`` as one token for unicode61: its symbols become private-use characters, which count as letters there."""
     return word.translate(_CODES)
@@ -176,8 +184,9 @@ def _odd_words(text: str) -> list[str]:
     """Folded runs of letters that hold a character unicode61 may fold or cut in its own way, or that end in one."""
     if _pattern(f"[^\x00-\x7f{_PLAIN}{UNSPACED}{_UNCASED}{_BETWEEN}]").search(text) is None:
         return []
-    runs = _pattern(r"(?:[^\W_{0}]|[{1}])+").findall(fold(text))
-    return [run for run in runs if not is_plain(run)]
+    runs = _pattern(r"(?:[^\W_{0}]|[{1}])+").findall(normalize("NFC", text))
+    odd = [fold(run) for run in runs if not _pattern(f"[A-Za-z0-9{_PLAIN}]+").fullmatch(run)]
+    return odd + [bare(run) for run in odd if bare(run) != run]
 
 
 def grams(text: str) -> str:

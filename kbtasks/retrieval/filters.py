@@ -65,7 +65,7 @@ class Filters:
         if len(given) > MAX_FILTERS or sum(len(text) for text in given) > MAX_BYTES:
             raise UsageError(message=f"at most {MAX_FILTERS} filters and {MAX_BYTES} characters of them")
         self.where = [parse_condition(text) for text in where]
-        self.has = [_name(text, f"--has {text!r}") for text in has]
+        self.has = [name_of(text, f"--has {text!r}") for text in has]
         self.tag = [fold(text.strip().removeprefix("#").strip("/")) for text in tag]
         self.type = [fold(text.strip()) for text in type]
         self.path = [text.strip() for text in path]
@@ -105,10 +105,11 @@ def parse_condition(text: str) -> Condition:
             raise UsageError(message=f"--where {text!r} has no value")
         if operator in "<=>=" and operator != "=" and not isinstance(values[0], str | int | float):
             raise UsageError(message=f"--where {text!r}: {operator} compares numbers or text")
-    return Condition(_name(name, f"--where {text!r}"), operator, values)
+    return Condition(name_of(name, f"--where {text!r}"), operator, values)
 
 
-def _name(text: str, what: str) -> list[str]:
+def name_of(text: str, what: str) -> list[str]:
+    """The folded parts of a dotted name; UsageError, naming it as ``what``, where it is none."""
     parts = [fold(part) for part in text.strip().split(".")]
     if not all(parts) or len(parts) > _MAX_DEPTH or len(text) > 1024:
         raise UsageError(message=f"{what} has no proper name: dotted keys, at most {_MAX_DEPTH} deep")
@@ -179,7 +180,7 @@ def eligible(connection: Connection, filters: Filters) -> set[int] | None:
         sets.append(select("SELECT rowid FROM note WHERE mtime_ns >= ?", (filters.since,)))
     if filters.before is not None:
         sets.append(select("SELECT rowid FROM note WHERE mtime_ns < ?", (filters.before,)))
-    sets += [{note for note, values in _values(connection, name).items() if values} for name in filters.has]
+    sets += [{note for note, values in values_of(connection, name).items() if values} for name in filters.has]
     if filters.scope:
         sets.append(_in_scope(connection, filters.scope))
     sets += [_meeting(connection, condition) for condition in filters.where]
@@ -216,7 +217,7 @@ def _path_test(patterns: list[str]) -> Callable[[str], bool]:
 def _in_scope(connection: Connection, scopes: list[str]) -> set[int]:
     """Notes whose ``repository_scopes`` name one of ``scopes`` or something inside it."""
     found = set()
-    for note, values in _values(connection, ["repository_scopes"]).items():
+    for note, values in values_of(connection, ["repository_scopes"]).items():
         for value in _flat(values):
             declared = str(value).strip().removeprefix("./").rstrip("/")
             if any(declared == scope or declared.startswith(scope + "/") or scope == "." for scope in scopes):
@@ -225,7 +226,7 @@ def _in_scope(connection: Connection, scopes: list[str]) -> set[int]:
 
 
 def _meeting(connection: Connection, condition: Condition) -> set[int]:
-    values = _values(connection, condition.name)
+    values = values_of(connection, condition.name)
     if condition.operator == "!=":
         wanted = condition.values[0]
         equal = {note for note, each in values.items() if any(_equal(value, wanted) for value in _flat(each))}
@@ -238,7 +239,7 @@ def _meeting(connection: Connection, condition: Condition) -> set[int]:
     }
 
 
-def _values(connection: Connection, name: list[str]) -> dict[int, list[Any]]:
+def values_of(connection: Connection, name: list[str]) -> dict[int, list[Any]]:
     """What ``name`` is in each note that has it: front matter first, else the note's own column."""
     found: dict[int, list[Any]] = {}
     sql = (
@@ -271,6 +272,12 @@ def _own(connection: Connection, name: str) -> Iterable[tuple[int, Any]]:
         rows = connection.execute("SELECT rowid, mtime_ns FROM note")
         return [(note, datetime.fromtimestamp(ns / 1e9, UTC).isoformat(timespec="seconds")) for note, ns in rows]
     return connection.execute(f"SELECT rowid, {name} FROM note WHERE {name} IS NOT NULL")
+
+
+def first_inside(value: Any, names: list[str]) -> Any:
+    """What ``names`` lead to inside ``value``: None for nothing, a list where there are several."""
+    found = list(_inside(value, names))
+    return found[0] if len(found) == 1 else found or None
 
 
 def _inside(value: Any, names: list[str]) -> Iterable[Any]:

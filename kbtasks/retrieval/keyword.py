@@ -103,6 +103,7 @@ class Keyword:
         plain = [piece for piece in tokens.pieces(word) if stop or piece not in tokens.STOP_WORDS]
         name = tokens.whole(word)
         strong = bool(name) and not name.replace("-", "").isalpha()  # an identifier, not a hyphened word of prose
+        plain += [stripped for piece in plain if (stripped := tokens.bare(piece)) != piece]
         for stem in self._scratch.stems(plain):
             if stem and stem not in self._stem_word:
                 self._stem_word[stem] = asked

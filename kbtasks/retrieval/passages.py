@@ -82,6 +82,8 @@ def best(
         found = _window(body, _hits(keyword, piece, body, words), limit, encoding)
         passage = _cut(body, found, line, start_byte, encoding)
         passage.headings = [each for each in heading.split("\n") if each]
+        if all(line.lstrip().startswith("#") or not line.strip() for line in passage.text.split("\n")):
+            passage.score *= 0.5  # a heading alone says nothing
         passage.score -= 0.01 * rank
         if chosen is None or passage.score > chosen.score:
             chosen = passage

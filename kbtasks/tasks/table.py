@@ -7,6 +7,10 @@ from kbtasks import command
 #: One line per task; the module registers it with ``@command``.
 TABLE: dict[str, str] = {
     "init": "init",
+    "search": "search",
+    "list": "list",
+    "show": "show",
+    "tags": "list",
     "refresh": "refresh",
     "doctor": "doctor",
     "links": "links",
