@@ -8,7 +8,7 @@ from kbtasks.errors import Conflict
 
 START, END = b"<!-- kb:catalog:start -->", b"<!-- kb:catalog:end -->"
 _MARK = re.compile(rb"^[ \t]*<!--[ \t]*kb:catalog:(start|end)[ \t]*-->[ \t]*\r?$", re.MULTILINE)
-_ANY = re.compile(rb"<!--[ \t]*kb:catalog:(?!digest)")
+_ANY = re.compile(rb"(?<!\\)<!--[ \t]*kb:catalog:(?!digest)")
 
 
 class MalformedCatalog(Conflict):

@@ -24,9 +24,9 @@ def notes(root: Path) -> list[str]:
         folders[:] = [name for name in folders if not name.startswith(".") and name not in skipped]
         for name in names:
             full = os.path.join(folder, name)
-            if name.lower().endswith(".md") and name not in ("AGENTS.md", "CLAUDE.md") and not name.startswith("."):
-                if not os.path.islink(full):
-                    found.append(os.path.relpath(full, root))
+            is_note = name.lower().endswith(".md") and name not in ("AGENTS.md", "CLAUDE.md")
+            if is_note and not name.startswith(".") and not os.path.islink(full):
+                found.append(os.path.relpath(full, root))
     return sorted(found)
 
 
