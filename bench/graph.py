@@ -8,11 +8,11 @@ The commands take turns, so that whatever else the machine does falls on all of 
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -27,13 +27,13 @@ SWEEP = (
 
 def cpu(words: list[str], root: Path) -> float:
     """Milliseconds of user and system time of one process and what it started; its exit code must be 0 or 3."""
-    before = os.times()
+    before = getrusage(RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, *words], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
     )
-    after = os.times()
+    after = getrusage(RUSAGE_CHILDREN)
     assert done.returncode in (0, 3), done.stderr.decode()
-    return 1000 * (after.children_user - before.children_user + after.children_system - before.children_system)
+    return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
 def commands(notes: int) -> dict[str, list[str]]:

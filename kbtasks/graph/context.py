@@ -99,6 +99,8 @@ def find_hubs(
 
     hubs: list[dict[str, Any]] = []
     issues: list[dict[str, Any]] = []
+    if not any(guide.context for guide in guides) and not _has_hubs(connection):
+        return hubs, issues
     by_scope = {guide.scope: guide for guide in guides if guide.context} | {}
     for scope in ancestors(folder):
         guide = by_scope.get(scope)
@@ -122,6 +124,13 @@ def find_hubs(
             issues.append({"path": node.path, "message": fault})
         hubs.append({**node.to_json(), "scope": scope, "summary": row[0], "guide": guide.path if guide else None})
     return hubs, issues
+
+
+def _has_hubs(connection: Connection) -> bool:
+    return (
+        connection.execute("SELECT 1 FROM note WHERE path >= 'scopes/' AND path < 'scopes0' LIMIT 1").fetchone()
+        is not None
+    )
 
 
 def hub_fault(node: Node, meta: Any, scope: str | None = None) -> str | None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from hashlib import sha256
 from unicodedata import normalize
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -180,6 +179,8 @@ def _walk(repository: str) -> Iterator[tuple[str, set[str]]]:
 def hub_id(scope: str) -> str:
     """The note ID of the context hub of a repository folder: a readable slug and 12 hex digits of the scope's
     SHA-256."""
+    from hashlib import sha256
+
     scope = normalize("NFC", scope)
     readable = "repository" if scope == "." else re.sub(r"[^a-z0-9]+", "-", scope.lower()).strip("-")
     slug = (readable or "scope")[:48].strip("-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from unicodedata import is_normalized
 
@@ -14,7 +15,9 @@ FIELD = "repository_scopes"
 MAX_SCOPES = 16
 MAX_SCOPE_BYTES = 1024
 MAX_SCOPES_BYTES = 8 << 10
-_GLOB = frozenset("*?[]{}")
+_GLOB = re.compile(r"[*?\[\]{}]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")
 
 
 def scope_fault(scope: Any) -> str | None:
@@ -27,13 +30,13 @@ def scope_fault(scope: Any) -> str | None:
         return None
     if len(scope.encode("utf-8", "surrogateescape")) > MAX_SCOPE_BYTES:
         return f"is longer than {MAX_SCOPE_BYTES} bytes"
-    if any(ord(char) < 32 or ord(char) == 127 for char in scope):
+    if _CONTROL.search(scope):
         return "holds control characters"
-    if _GLOB.intersection(scope):
+    if _GLOB.search(scope):
         return "holds a glob; a scope is one exact path"
     if "\\" in scope or scope.startswith("/") or (scope[1:2] == ":" and scope[0].isalpha()):
         return "is not a relative path with forward slashes"
-    if any(part in ("", ".", "..") for part in scope.split("/")):
+    if _NOT_NORMAL.search(scope):
         return "is not normal: it has an empty, . or .. part, or a slash at its end"
     if not is_normalized("NFC", scope):
         return "is not in Unicode form NFC"
