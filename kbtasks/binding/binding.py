@@ -86,7 +86,8 @@ def store_binding(
         if revision != actual:
             raise _revision_conflict(project, actual, revision)
         now = now_text()
-        number = int(actual or 0) + 1
+        last = connection.execute("SELECT max(revision) FROM audit WHERE project = ?", (project,)).fetchone()[0]
+        number = max(actual or 0, last or 0) + 1  # a removed binding's numbers are not given out again
         binding: dict[str, Any] = {
             "project": project,
             "revision": number,

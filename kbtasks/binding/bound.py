@@ -62,7 +62,7 @@ def run_bound(
     Raises the errors of ``process.run``; over a limit is an error, never a part of the answer.
     """
     argv, position = command_line(verified, store, words)
-    pinned_start = verified.pin["start"] == "descriptor"
+    pinned_start = verified.pin["start"] == "descriptor" and os.path.isdir("/proc/self/fd")
     use_binary = verified.binary if os.execve in os.supports_fd else None
     done = run(
         argv,

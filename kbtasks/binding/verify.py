@@ -162,7 +162,7 @@ def _vault(outcome: Verified, pinned: Mapping[str, Any], uid: int, allowed: froz
     )
     mode = found.st_mode & 0o7777
     mode_ok = not mode & 0o022 and not mode & ~int(pinned["mode"], 8)
-    next_ = None if mode_ok else f"chmod {pinned['mode']} {path}"
+    next_ = None if mode_ok else f"chmod {pinned['mode']} {trust.quote(path)}"
     facts.append(Fact("vault.mode", OK if mode_ok else CHANGED, pinned["mode"], f"{mode:04o}", next_))
     now = folder_identity(path, found)
     facts.append(Fact("vault.identity", OK if same_folder(pinned, now) else CHANGED, _identity(pinned), _identity(now)))

@@ -65,7 +65,9 @@ def connect_reading(path: str, *, wait: float, log: bool) -> Connection:
 
     if not log:
         return connect_frozen(path)
-    return sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, timeout=wait, isolation_level=None)
+    return sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode=ro&readonly_shm=1", uri=True, timeout=wait, isolation_level=None
+    )
 
 
 def in_memory() -> Connection:

@@ -45,7 +45,8 @@ def state(root: Path) -> dict[str, tuple[object, ...]]:
     found = {}
     for path in sorted([root, *root.rglob("*")]):
         stat = path.lstat()
-        found[str(path)] = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_mode)
+        changed = 0 if path.name.endswith("-wal") else stat.st_ctime_ns  # SQLite re-owns it whenever root opens it
+        found[str(path)] = (stat.st_ino, stat.st_size, stat.st_mtime_ns, changed, stat.st_mode)
     return found
 
 
@@ -237,3 +238,29 @@ def test_a_vault_without_write_rights_is_searched() -> None:
         done = nobody.run(python, "-c", code, *words("retries", root), cwd=base, home=base)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["hits"][0]["path"] == "a.md"
+
+
+def test_an_index_that_another_process_holds_open_is_read_and_left_alone(vault: Path) -> None:
+    import sqlite3
+
+    kb("refresh", "--root", str(vault), cwd=vault)
+    other = sqlite3.connect(vault / ".kbtasks" / "index.db")
+    other.execute("PRAGMA wal_autocheckpoint = 0")
+    other.execute("CREATE TABLE held (x)")
+    other.commit()
+    assert (vault / ".kbtasks" / "index.db-wal").stat().st_size > 0
+    before = state(vault)
+    assert paths(recall.run(words("three attempts", vault))) == ["retries.md"]
+    assert state(vault) == before
+    for name in ("index.db-wal", "index.db"):  # as a killed process leaves it: a log, and nobody who keeps its map
+        (vault / "copy").mkdir(exist_ok=True)
+        (vault / "copy" / name).write_bytes((vault / ".kbtasks" / name).read_bytes())
+    other.close()
+    for name in ("index.db-wal", "index.db-shm", "index.db"):
+        (vault / ".kbtasks" / name).unlink(missing_ok=True)
+    for name in ("index.db-wal", "index.db"):
+        (vault / "copy" / name).rename(vault / ".kbtasks" / name)
+    (vault / "copy").rmdir()
+    before = state(vault)
+    assert paths(recall.run(words("three attempts", vault))) == ["retries.md"]
+    assert state(vault) == before
