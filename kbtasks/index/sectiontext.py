@@ -58,6 +58,11 @@ class Input:
         self.key = key
 
     @property
+    def size(self) -> int:
+        """Tokens that are read."""
+        return len(self.ids)
+
+    @property
     def positions(self) -> list[int]:
         """Positions of the piece's own tokens (title, headings, body; not the context before it)."""
         return [*self.own[0], *self.own[1]]
@@ -78,6 +83,11 @@ def plain(body: str) -> str:
     for pattern, replacement in _MARKS:
         body = pattern.sub(replacement, body)
     return body
+
+
+def whole_text(title: str, heading: str, body: str) -> str:
+    """Title, headings and body of a piece as one text without marks."""
+    return f"{_prefix(title, heading)} {plain(_without_heading(body, heading)).strip()}"
 
 
 def inputs(pieces: Sequence[tuple[int, str, str, str]], tokenizer: WordPiece) -> Iterator[Input]:

@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING
 
 from kbtasks.errors import Busy
 from kbtasks.fsio import Lock
-from kbtasks.index import modelfile, sectiontext, vectorfile
+from kbtasks.index import modelfile, models, vectorfile
 from kbtasks.index.search import SHIFT
 from kbtasks.index.vectorfile import Entry, Row, VectorFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
-    from typing import Any
 
-    from kbtasks.index.encoder import Encoder
-    from kbtasks.index.sectiontext import Input
-    from kbtasks.index.wordpiece import WordPiece
+    from kbtasks.index.models import Model, Task
 
     Progress = Callable[[int, int], None]
 
@@ -52,6 +49,12 @@ class Report:
         self.notes = notes
         self.bytes = bytes
 
+    def add(self, other: Report) -> None:
+        """Count another model's build in."""
+        for name in ("encoded", "reused", "rows", "bytes"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.notes = max(self.notes, other.notes)
+
     def to_json(self) -> dict[str, int]:
         """The figures by name."""
         return {name: getattr(self, name) for name in self.__slots__}
@@ -64,52 +67,78 @@ def digest(connection: Connection) -> str:
 
 
 def is_current(connection: Connection, folder: str) -> bool:
-    """Whether the vectors in the cache ``folder`` were made from the notes as they are now, by the pinned model."""
-    file = vectorfile.open_file(folder)
-    return file is not None and _usable(file) and file.header.get("digest") == digest(connection)
+    """Whether the vectors in the cache ``folder`` were made from the notes as they are now, by every installed
+    model.
+    """
+    now = digest(connection)
+    found = models.installed()
+    for model in found:
+        file = open_vectors(folder, model)
+        if file is None or file.header.get("digest") != now:
+            return False
+    return bool(found)
+
+
+def open_vectors(folder: str, model: Model) -> VectorFile | None:
+    """The vectors that ``model`` made, in the cache ``folder``; None where there are none that can be used."""
+    file = vectorfile.open_file(os.path.join(folder, model.folder))
+    if file is None or any(file.header.get(name) != value for name, value in _identity(model).items()):
+        return None
+    return file
+
+
+def _identity(model: Model) -> dict[str, str | int]:
+    return {"format": FORMAT, "model": model.name, "sha256": model.sha256, "recipe": model.recipe}
 
 
 def build(connection: Connection, folder: str, *, progress: Progress | None = None, threads: int = 1) -> Report:
-    """Make ``vectors.bin`` in ``folder`` answer for the notes of ``connection``; encode only what is not encoded yet.
+    """Make the vectors in ``folder`` answer for the notes of ``connection``; encode only what is not encoded yet.
 
     progress: called with (pieces done, pieces to do). threads: encoders run side by side, from 1 on.
     What was encoded is in the journal every few seconds, so an interruption at any moment costs little.
     Raises MissingExtra or Unavailable (no model, or not the pinned one), Busy (another build runs).
     """
-    path = modelfile.require()
-    modelfile.verify(path)
+    modelfile.require()
     os.putenv("OPENBLAS_NUM_THREADS", "1")  # read when numpy is first imported: our own threads share the processors
-    os.makedirs(folder, exist_ok=True)
-    with Lock(os.path.join(folder, LOCK), what="the vectors of this vault"):
-        file = vectorfile.open_file(folder)
-        if file is not None and not _usable(file):
-            file = None
-        if file is not None and file.header.get("digest") == digest(connection):
-            return Report(0, file.rows, file.rows, file.notes, os.path.getsize(file.path))
-        tokenizer = _tokenizer()
-        vectorfile.trim_journal(folder)
-        kept = vectorfile.read_journal(folder)
-        entries, rows, todo = _plan(connection, file, kept, tokenizer)
-        reused = sum(len(entry.rows) for entry in entries) - len(todo)
-        if todo:
-            from kbtasks.index.encoder import Encoder
+    whole = Report(0, 0, 0, 0, 0)
+    for model in models.installed():
+        model.verify()
+        home = os.path.join(folder, model.folder)
+        os.makedirs(home, exist_ok=True)
+        with Lock(os.path.join(home, LOCK), what="the vectors of this vault"):
+            whole.add(_build(connection, folder, home, model, progress, threads))
+    return whole
 
-            _encode(Encoder(path), todo, folder, rows, progress, threads)
-        header = {"format": FORMAT, "model": modelfile.NAME, "sha256": modelfile.SHA256, "recipe": sectiontext.RECIPE}
-        header |= {"stamp": modelfile.stamp(path), "digest": digest(connection)}
-        vectorfile.write_file(folder, entries, rows, header)
-        vectorfile.drop_journal(folder)
-        size = os.path.getsize(os.path.join(folder, vectorfile.FILE))
-        return Report(len(todo), reused, sum(len(entry.rows) for entry in entries), len(entries), size)
+
+def _build(
+    connection: Connection, folder: str, home: str, model: Model, progress: Progress | None, threads: int
+) -> Report:
+    now = digest(connection)
+    file = open_vectors(folder, model)
+    if file is not None and file.header.get("digest") == now:
+        return Report(0, file.rows, file.rows, file.notes, os.path.getsize(file.path))
+    vectorfile.trim_journal(home)
+    kept = vectorfile.read_journal(home)
+    entries, rows, todo = _plan(connection, file, kept, model)
+    reused = sum(len(entry.rows) for entry in entries) - len(todo)
+    _encode(model, todo, home, rows, progress, threads)
+    path = model.path()
+    assert path is not None
+    header = _identity(model) | {"stamp": modelfile.stamp(path), "digest": now}
+    vectorfile.write_file(home, entries, rows, header)
+    vectorfile.drop_journal(home)
+    size = os.path.getsize(os.path.join(home, vectorfile.FILE))
+    return Report(len(todo), reused, sum(len(entry.rows) for entry in entries), len(entries), size)
 
 
 def discard(folder: str) -> None:
-    """Delete the vectors and the journal in ``folder``, so that the next build encodes everything."""
-    for name in (vectorfile.FILE, vectorfile.JOURNAL):
-        try:
-            os.unlink(os.path.join(folder, name))
-        except FileNotFoundError:
-            pass
+    """Delete all vectors and journals in the cache ``folder``, so that the next build encodes everything."""
+    for model in (models.ENGLISH, models.MULTILINGUAL):
+        for name in (vectorfile.FILE, vectorfile.JOURNAL):
+            try:
+                os.unlink(os.path.join(folder, model.folder, name))
+            except FileNotFoundError:
+                pass
 
 
 def processors() -> int:
@@ -118,21 +147,6 @@ def processors() -> int:
         return min(8, len(os.sched_getaffinity(0)))
     except AttributeError:  # not on this platform
         return min(8, os.cpu_count() or 1)
-
-
-def _usable(file: VectorFile) -> bool:
-    header = file.header
-    return (
-        header.get("format") == FORMAT
-        and header.get("sha256") == modelfile.SHA256
-        and header.get("recipe") == sectiontext.RECIPE
-    )
-
-
-def _tokenizer() -> WordPiece:
-    from kbtasks.index.wordpiece import WordPiece
-
-    return WordPiece()
 
 
 def pieces_of(connection: Connection, note: int) -> list[tuple[int, str, str, str]]:
@@ -146,14 +160,14 @@ def pieces_of(connection: Connection, note: int) -> list[tuple[int, str, str, st
 
 
 def _plan(
-    connection: Connection, file: VectorFile | None, kept: Mapping[bytes, Row], tokenizer: WordPiece
-) -> tuple[list[Entry], dict[bytes, Row], list[Input]]:
+    connection: Connection, file: VectorFile | None, kept: Mapping[bytes, Row], model: Model
+) -> tuple[list[Entry], dict[bytes, Row], list[Task]]:
     """The notes as the new file will list them, the rows already encoded, and the inputs still to encode."""
     numbers = {path: number for number, path in enumerate(file.note_paths())} if file else {}
     known = _rows_by_key(file) if file else {}
     entries: list[Entry] = []
     rows: dict[bytes, Row] = {}
-    todo: dict[bytes, Input] = {}
+    todo: dict[bytes, Task] = {}
     for path, rowid, revision in notes_of(connection):
         number = numbers.get(path)
         if file is not None and number is not None and file.revision[number].tobytes() == revision:
@@ -164,7 +178,7 @@ def _plan(
                     rows[key] = file.row(row)
         else:
             listed = []
-            for item in sectiontext.inputs(pieces_of(connection, rowid), tokenizer):
+            for item in model.inputs(pieces_of(connection, rowid)):
                 listed.append((item.ordinal, item.key))
                 if item.key in rows:
                     continue
@@ -196,60 +210,43 @@ def _note_rows(file: VectorFile, number: int) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def encode_input(hidden: Any, item: Input, tokenizer: WordPiece) -> Row:
-    """The row of ``item`` from its token vectors ``hidden``: pooled over all it read, bits of its own content tokens.
-
-    A piece without any content token keeps its first one.
-    """
-    import numpy as np
-
-    from kbtasks.index.encoder import pool
-
-    pooled, scale = vectorfile.quantise(pool(hidden))
-    own = item.positions
-    content = [position for position in own if tokenizer.kind(item.ids[position]) == 0] or own[:1]
-    pieces = np.unique(np.array([item.ids[position] for position in own], dtype=np.uint16))
-    return Row(pooled, scale, vectorfile.pack(hidden[content]), pieces)
-
-
-def _batches(todo: Sequence[Input], size: int) -> Iterator[list[Input]]:
-    batch: list[Input] = []
+def _batches(todo: Sequence[Task], size: int) -> Iterator[list[Task]]:
+    batch: list[Task] = []
     total = 0
-    for item in todo:
-        if batch and total + len(item.ids) > size:
+    for task in todo:
+        if batch and total + task.size > size:
             yield batch
             batch, total = [], 0
-        batch.append(item)
-        total += len(item.ids)
+        batch.append(task)
+        total += task.size
     if batch:
         yield batch
 
 
 def _encode(
-    encoder: Encoder, todo: list[Input], folder: str, rows: dict[bytes, Row], progress: Progress | None, threads: int
+    model: Model, todo: list[Task], home: str, rows: dict[bytes, Row], progress: Progress | None, threads: int
 ) -> None:
     """Encode ``todo`` into ``rows``, appending to the journal as it goes; short inputs together, long ones together."""
+    if not todo:
+        return
     from concurrent.futures import ThreadPoolExecutor
 
-    from kbtasks.index.encoder import BATCH_TOKENS
-
-    tokenizer = _tokenizer()
     done = 0
     if progress:
         progress(done, len(todo))
 
-    def run(batch: list[Input]) -> list[tuple[bytes, Row]]:
-        hidden = encoder.tokens([item.ids for item in batch])
-        return [(item.key, encode_input(one, item, tokenizer)) for one, item in zip(hidden, batch, strict=True)]
+    def run(batch: list[Task]) -> list[tuple[bytes, Row]]:
+        return [(task.key, row) for task, row in zip(batch, model.rows(batch), strict=True)]  # type: ignore[arg-type]
 
+    rows.update(run(todo[:1]))  # the model is loaded before threads share it
     with ThreadPoolExecutor(max(1, threads)) as pool:
         # A slice is encoded, written and shown before the next begins: that bounds memory, and Ctrl-C waits for it
         # only.
         for part in _batches(todo, SAVE_TOKENS):
-            by_size = sorted(part, key=lambda item: len(item.ids))
-            finished = [pair for pairs in pool.map(run, list(_batches(by_size, BATCH_TOKENS))) for pair in pairs]
+            by_size = sorted(part, key=lambda task: task.size)
+            finished = [pair for pairs in pool.map(run, list(_batches(by_size, model.batch))) for pair in pairs]
             rows.update(finished)
-            vectorfile.append_journal(folder, finished)
+            vectorfile.append_journal(home, finished)
             done += len(part)
             if progress:
                 progress(done, len(todo))
@@ -273,23 +270,13 @@ class Snapshot:
         self.rowids: list[int] = []
 
 
-def snapshot(
-    connection: Connection,
-    folder: str,
-    encoder: Callable[[], Encoder],
-    tokenizer: WordPiece,
-    *,
-    deadline: float | None = None,
-) -> Snapshot:
+def snapshot(connection: Connection, folder: str, model: Model, *, deadline: float | None = None) -> Snapshot:
     """The vectors of the notes of ``connection`` as they are now, from the cache ``folder`` and what must be added.
 
-    encoder: makes the encoder, called only if something must be encoded. At most DELTA_TOKENS are, and none after
-    ``deadline`` (of time.monotonic); pieces not reached are counted in ``missing`` (at least one for each note).
-    Freshly encoded rows go to the journal when nobody holds the lock.
+    At most DELTA_TOKENS are encoded, and none after ``deadline`` (of time.monotonic); pieces not reached are counted in
+    ``missing`` (at least one for each note). Freshly encoded rows go to the journal when nobody holds the lock.
     """
-    file = vectorfile.open_file(folder)
-    if file is not None and not _usable(file):
-        file = None
+    file = open_vectors(folder, model)
     found = Snapshot(file)
     if file is not None and file.header.get("digest") == digest(connection):
         return found
@@ -306,60 +293,52 @@ def snapshot(
     if len(changed) > DELTA_NOTES:
         found.missing = len(changed)
     elif changed:
-        _add_changed(connection, folder, found, changed, encoder, tokenizer, deadline)
+        _add_changed(connection, os.path.join(folder, model.folder), found, changed, model, deadline)
     return found
 
 
 def _add_changed(
-    connection: Connection,
-    folder: str,
-    found: Snapshot,
-    changed: list[int],
-    encoder: Callable[[], Encoder],
-    tokenizer: WordPiece,
-    deadline: float | None,
+    connection: Connection, home: str, found: Snapshot, changed: list[int], model: Model, deadline: float | None
 ) -> None:
     """Give ``found`` the rows of the notes ``changed``: known ones by key, others encoded up to the bound."""
     from time import monotonic
 
-    from kbtasks.index.encoder import BATCH_TOKENS
-
     file = found.file
-    kept = vectorfile.read_journal(folder)
+    kept = vectorfile.read_journal(home)
     known = _rows_by_key(file) if file else {}
-    todo: list[tuple[int, Input]] = []
+    todo: list[tuple[int, Task]] = []
     room = DELTA_TOKENS
     for rowid in changed:
-        for item in sectiontext.inputs(pieces_of(connection, rowid), tokenizer):
-            piece = rowid << SHIFT | item.ordinal
-            if item.key in kept:
-                found.extra.append((piece, kept[item.key]))
-            elif file is not None and item.key in known:
-                found.extra.append((piece, file.row(known[item.key])))
-            elif len(item.ids) <= room:
-                todo.append((piece, item))
-                room -= len(item.ids)
+        for task in model.inputs(pieces_of(connection, rowid)):
+            piece = rowid << SHIFT | task.ordinal
+            if task.key in kept:
+                found.extra.append((piece, kept[task.key]))
+            elif file is not None and task.key in known:
+                found.extra.append((piece, file.row(known[task.key])))
+            elif task.size <= room:
+                todo.append((piece, task))
+                room -= task.size
             else:
                 room = 0
                 found.missing += 1
     fresh: list[tuple[bytes, Row]] = []
-    items = iter(todo)
-    for batch in _batches([item for _, item in todo], BATCH_TOKENS):
+    places = iter(todo)
+    for batch in _batches([task for _, task in todo], model.batch):
         if deadline is not None and monotonic() > deadline:
             found.missing += len(todo) - len(fresh)
             break
-        for hidden, (piece, item) in zip(encoder().tokens([item.ids for item in batch]), items, strict=False):
-            row = encode_input(hidden, item, tokenizer)
-            fresh.append((item.key, row))
+        for row, (piece, task) in zip(model.rows(batch), places, strict=False):  # type: ignore[arg-type]
+            fresh.append((task.key, row))
             found.extra.append((piece, row))
     if fresh:
-        _keep(folder, fresh)
+        _keep(home, fresh)
 
 
 def _keep(folder: str, fresh: Sequence[tuple[bytes, Row]]) -> None:
     """Put freshly encoded rows in the journal, if the cache can be written and nobody else is writing there."""
     path = os.path.join(folder, vectorfile.JOURNAL)
     try:
+        os.makedirs(folder, exist_ok=True)
         if os.path.exists(path) and os.path.getsize(path) > _MAX_JOURNAL:
             return
         with Lock(os.path.join(folder, LOCK), what="the vectors of this vault"):

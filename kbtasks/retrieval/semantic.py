@@ -12,6 +12,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError
+from kbtasks.index.models import ENGLISH, MULTILINGUAL, Multilingual
 from kbtasks.index.search import SHIFT
 
 if TYPE_CHECKING:
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kbtasks.index.encoder import Encoder
+    from kbtasks.index.models import Model
     from kbtasks.index.vectorfile import Row, VectorFile
     from kbtasks.index.vectors import Snapshot
-    from kbtasks.index.wordpiece import WordPiece
 
     Array = NDArray[Any]
 
@@ -33,9 +33,6 @@ READY, DEGRADED, UNAVAILABLE = "ready", "degraded", "unavailable"
 QUERY_TOKENS = 192
 #: Pooled rows converted to float at once.
 _BLOCK = 4096
-#: Kept for the life of the process, for many searches in one (an agent's server, an evaluation).
-_encoders: dict[str, Encoder] = {}
-_tokenizers: list[WordPiece] = []
 _MAKE = "kb refresh --only vectors"
 
 
@@ -62,6 +59,7 @@ class Lane:
         self.status = status
         self.message = message
         self.foreign = foreign
+        self._has_tokens = True
         self._numbers: dict[int, int] | None = None
         self._connection: Connection
         self._snapshot: Snapshot
@@ -111,6 +109,8 @@ class Lane:
             if not rows:
                 continue
             cosine[number] = max(float(row.pooled.astype(np.float32) @ self._pooled) * row.scale for row in rows)
+            if not self._has_tokens:
+                continue
             starts.append(total)
             held.append(number)
             for row in rows:
@@ -126,14 +126,20 @@ class Lane:
                 late[number] = value
         return Scores(cosine, late)
 
-    def ask(self, encoder: Encoder, ids: list[int], kinds: list[int]) -> None:
-        """Encode the query: pooled vector, bits and weights of its tokens."""
+    def ask(self, query: str, model: Model) -> None:
+        """Encode the query: pooled vector, and for a model with token vectors the bits and weights of its tokens."""
         import numpy as np
 
+        if isinstance(model, Multilingual):
+            self._pooled = model.query(query)
+            return
         from kbtasks.index.encoder import pool
         from kbtasks.index.vectorfile import pack
+        from kbtasks.index.wordpiece import CLS, SEP
 
-        hidden = encoder.tokens([ids])[0]
+        ids = [CLS, *model.tokenizer.encode(query)[:QUERY_TOKENS], SEP]
+        kinds = model.tokenizer.kinds(ids)
+        hidden = model.encoder.tokens([ids])[0]
         self._pooled = pool(hidden)
         kept = [number for number, kind in enumerate(kinds) if kind != 1] or list(range(len(ids)))
         self._bits = pack(hidden[kept]).view(np.uint64)
@@ -267,51 +273,43 @@ def open_lane(connection: Connection, cache: str, query: str, *, deadline: float
     model or file makes the lane unavailable, with a message that says what to type. So does a query mainly in a foreign
     script.
     """
-    from kbtasks.index import modelfile, sectiontext
+    from kbtasks.index import sectiontext
 
+    model: Model = ENGLISH
     if sectiontext.foreign_share(query) > sectiontext.FOREIGN_SHARE:
-        return Lane(UNAVAILABLE, "the model does not know the script of this query", foreign=True)
-    path = modelfile.find()
-    if path is None:
+        model = MULTILINGUAL
+        if model.path() is None:
+            return Lane(UNAVAILABLE, "the model does not know the script of this query", foreign=True)
+    elif model.path() is None:
         return Lane(UNAVAILABLE, "not installed: pip install 'kbtasks[semantic]'")
     # OpenBLAS reads this when numpy is first imported: a second thread costs more than it brings on one query.
     os.putenv("OPENBLAS_NUM_THREADS", "1")
     try:
-        return _open(connection, cache, query, path, deadline)
+        return _open(connection, cache, query, model, deadline)
     except ImportError:
         return Lane(UNAVAILABLE, "numpy is not installed: pip install 'kbtasks[semantic]'")
     except KbError as error:
         return Lane(UNAVAILABLE, error.message)
 
 
-def _open(connection: Connection, cache: str, query: str, path: str, deadline: float | None) -> Lane:
-    from kbtasks.index import modelfile, vectorfile, vectors
-    from kbtasks.index.encoder import Encoder
-    from kbtasks.index.wordpiece import CLS, SEP, WordPiece
+def _open(connection: Connection, cache: str, query: str, model: Model, deadline: float | None) -> Lane:
+    from kbtasks.index import modelfile, vectors
 
-    def encoder() -> Encoder:
-        found = _encoders.get(path)
-        if found is None:
-            found = _encoders[path] = Encoder(path)
-        return found
-
-    if not _tokenizers:
-        _tokenizers.append(WordPiece())
-    tokenizer = _tokenizers[0]
-    if not os.path.exists(os.path.join(cache, vectorfile.FILE)):
+    file = vectors.open_vectors(cache, model)
+    path = model.path()
+    if file is None:
         count = connection.execute("SELECT count(*) FROM note").fetchone()[0]
         if count > vectors.DELTA_NOTES:
-            return Lane(UNAVAILABLE, f"no vectors yet: {_MAKE}")
-        modelfile.verify(path)
-    snapshot = vectors.snapshot(connection, cache, encoder, tokenizer, deadline=deadline)
+            return Lane(UNAVAILABLE, f"no vectors yet: {_MAKE}", foreign=model is MULTILINGUAL)
+        model.verify()
+    snapshot = vectors.snapshot(connection, cache, model, deadline=deadline)
     if snapshot.file is None and snapshot.missing:
-        return Lane(UNAVAILABLE, f"no vectors yet: {_MAKE}")
-    if snapshot.file is not None and snapshot.file.header.get("stamp") != modelfile.stamp(path):
-        modelfile.verify(path)  # the installed file was touched since it was last known to be the pinned one
+        return Lane(UNAVAILABLE, f"no vectors yet: {_MAKE}", foreign=model is MULTILINGUAL)
+    if snapshot.file is not None and path is not None and snapshot.file.header.get("stamp") != modelfile.stamp(path):
+        model.verify()  # the installed file was touched since it was last known to be the pinned one
     lane = Lane(READY)
     if snapshot.missing:
         lane.status, lane.message = DEGRADED, f"{snapshot.missing} pieces or more have no vectors yet: {_MAKE}"
-    lane._connection, lane._snapshot = connection, snapshot
-    ids = [CLS, *tokenizer.encode(query)[:QUERY_TOKENS], SEP]
-    lane.ask(encoder(), ids, tokenizer.kinds(ids))
+    lane._connection, lane._snapshot, lane._has_tokens = connection, snapshot, model.has_tokens
+    lane.ask(query, model)
     return lane

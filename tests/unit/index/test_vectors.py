@@ -7,7 +7,7 @@ import os
 import pytest
 from support.meaning import Shelf, needs_model
 
-from kbtasks.errors import Busy
+from kbtasks.errors import Busy, Unavailable
 from kbtasks.fsio import Lock
 from kbtasks.retrieval.semantic import Lane
 
@@ -19,6 +19,14 @@ def ask(shelf: Shelf, cache: str, query: str, **options: object) -> tuple[Lane, 
 
     lane = open_lane(shelf.connection, cache, query)
     return lane, [piece >> 12 for piece, _ in lane.top(10, **options)]
+
+
+@pytest.fixture(autouse=True)
+def english_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The multilingual extra, where it is installed, is left out except in its own test."""
+    from kbtasks.index import models
+
+    monkeypatch.setattr(models.Multilingual, "path", lambda _self: None)
 
 
 @pytest.fixture
@@ -153,3 +161,42 @@ def test_two_builds_do_not_meet(shelf: Shelf, tmp_path) -> None:
 def test_a_query_in_a_foreign_script_is_not_asked(shelf: Shelf, tmp_path) -> None:
     lane, found = ask(shelf, str(tmp_path), "量子力学")
     assert (lane.status, lane.foreign, found) == ("unavailable", True, [])
+
+
+class Engine:
+    """A stand-in for the compiled engine: a vector that counts a text's characters."""
+
+    def passage(self, text: str):
+        import numpy as np
+
+        vector = np.zeros(384, dtype=np.float32)
+        for char in text:
+            vector[ord(char) % 384] += 1
+        return vector / max(1e-9, float(np.sqrt(vector @ vector)))
+
+    query = passage
+
+
+def test_pieces_in_other_scripts_go_to_the_multilingual_model_where_it_is_installed(
+    shelf: Shelf, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kbtasks.index import models, vectors
+
+    model = tmp_path / "model.bin"
+    model.write_bytes(b"weights")
+    monkeypatch.setattr(models.Multilingual, "path", lambda _self: str(model))
+    with pytest.raises(Unavailable, match="not the pinned file"):
+        vectors.build(shelf.connection, str(tmp_path / "cache"))
+    monkeypatch.setattr(models.Multilingual, "verify", lambda _self: None)
+    monkeypatch.setattr(models.MULTILINGUAL, "_engine", Engine())
+    cache = str(tmp_path / "cache")
+    assert vectors.build(shelf.connection, cache).rows == 4
+    assert vectors.is_current(shelf.connection, cache)
+    lane, found = ask(shelf, cache, "量子力学")
+    assert (lane.status, found) == ("ready", [4])
+    scores = lane.score([4 << 12, 1 << 12])
+    assert scores.cosine[0] > 0.4
+    assert scores.cosine[1] is None
+    assert scores.late == [None, None]
+    shelf.drop("量子.md")
+    assert ask(shelf, cache, "量子力学")[1] == []
