@@ -20,8 +20,7 @@ MAX_BACKLINKS = 10_000
 def find_backlinks(
     connection: Connection, root: str, node: Node, *, limit: int = 100, sentences: bool = True
 ) -> tuple[list[dict[str, Any]], int, int]:
-    """The links to ``node`` from other notes, by source path and place; how many there are in all; from how many
-    notes.
+    """The links to ``node`` from other notes, by source path and place; how many there are in all; from how many notes.
 
     limit: 1 to 10,000. A relation carries its predicate and, as ``inverse``, how it reads from this note. sentence:
     None where the source changed in this very moment or ``sentences`` is off.

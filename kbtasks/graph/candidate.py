@@ -1,5 +1,4 @@
-"""One suggestion of ``percolate``: what might be written, the lines that speak for it, and the command that would
-accept it."""
+"""One suggestion of ``percolate``: what might be written, the lines that speak for it, and the command that would accept it."""
 
 from __future__ import annotations
 

@@ -80,8 +80,7 @@ def _relation_faults(connection: Connection) -> list[Finding]:
 
 
 def _scope_faults(connection: Connection, repository: str | None) -> list[Finding]:
-    """Scopes that are not canonical paths (faults), and scopes of current notes that are not in the repository now
-    (advice)."""
+    """Scopes that are not canonical paths (faults), and scopes of current notes that are not in the repository now (advice)."""
     rows = connection.execute(
         "SELECT path, type, status, meta FROM note WHERE instr(lower(meta), '\"repository_scopes\"') ORDER BY path"
     )

@@ -22,8 +22,7 @@ RULE = "Where a note and a guide disagree, the guide wins and the note needs rep
 
 
 def repository_path(repository: str, value: str, cwd: str) -> str:
-    """``value`` as a path in the repository (``.`` for its top): relative to ``cwd``, or to the top where only that
-    exists.
+    """``value`` as a path in the repository (``.`` for its top): relative to ``cwd``, or to the top where only that exists.
 
     Raises UsageError for a path outside the repository or one that is not normal.
     """

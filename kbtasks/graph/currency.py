@@ -1,5 +1,4 @@
-"""What has gone out of date: superseded notes that are still linked, plans that nobody moved, relations that do not
-hold."""
+"""What has gone out of date: superseded notes that are still linked, plans that nobody moved, relations that do not hold."""
 
 from __future__ import annotations
 

@@ -49,8 +49,7 @@ _COLUMNS = (
 
 
 class Edge:
-    """One written link: ``source`` and ``target`` are row numbers of notes (target None where it leads to no
-    note)."""
+    """One written link: ``source`` and ``target`` are row numbers of notes (target None where it leads to no note)."""
 
     __slots__ = (
         "candidates",
@@ -115,14 +114,12 @@ class Edge:
 
 
 def edges_from(connection: Connection, rowids: Iterable[int], *, limit: int) -> list[Edge]:
-    """Links in the notes ``rowids`` that lead to another note, by source and place; at most ``limit`` per batch of
-    notes."""
+    """Links in the notes ``rowids`` that lead to another note, by source and place; at most ``limit`` per batch of notes."""
     return list(_edges(connection, "link.note", rowids, limit))
 
 
 def edges_to(connection: Connection, rowids: Iterable[int], *, limit: int) -> list[Edge]:
-    """Links in other notes that lead to the notes ``rowids``, by source path and place; at most ``limit`` per batch
-    of notes."""
+    """Links in other notes that lead to the notes ``rowids``, by source path and place; at most ``limit`` per batch of notes."""
     return list(_edges(connection, "link.target_note", rowids, limit))
 
 

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 
 
 class Finding:
-    """A fault or a piece of advice: a stable ``code``, the note's ``path``, a sentence, where, and what would mend
-    it.
+    """A fault or a piece of advice: a stable ``code``, the note's ``path``, a sentence, where, and what would mend it.
 
     line: from 1; 0 when the whole file is meant. advice: it does not fail a check. candidates: paths that may have
     been meant.

@@ -50,8 +50,7 @@ def to_graphml(whole: Whole) -> bytes:
 
 
 def to_dot(whole: Whole) -> bytes:
-    """The graph in the DOT language (https://graphviz.org/doc/info/lang.html), UTF-8; node names are note IDs,
-    labels titles."""
+    """The graph in the DOT language (https://graphviz.org/doc/info/lang.html), UTF-8; node names are note IDs, labels titles."""
     lines = ["digraph vault {", "  node [shape=box];"]
     lines += [f"  {_quoted(node.path)} [label={_quoted(node.title)}];" for node in whole.nodes.values()]
     for source, target, count in sorted_pairs(whole):
@@ -67,8 +66,7 @@ def _xml(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A DOT string: only the quote needs escaping; a backslash is kept as text by doubling it, as labels read
-    escapes."""
+    """A DOT string: only the quote needs escaping; a backslash is kept as text by doubling it, as labels read escapes."""
     clean = _NOT_XML.sub("\ufffd", text)
     clean = clean.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("\r", " ")
     return f'"{clean}"'

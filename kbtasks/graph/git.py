@@ -96,8 +96,7 @@ class Git:
             raise Unavailable(message="the repository has no commit yet") from None
 
     def ask(self, *words: str, input: bytes | None = None, limit: int = MAX_OUTPUT_BYTES) -> bytes:
-        """The stdout of one Git command; Unavailable where Git is missing, fails, runs out of time or of ``limit``
-        bytes."""
+        """The stdout of one Git command; Unavailable where Git is missing, fails, runs out of time or of ``limit`` bytes."""
         from time import monotonic
 
         left = self._ends - monotonic()
@@ -154,8 +153,7 @@ class Git:
         return found
 
     def changed(self, commits: Sequence[str], *, under: str = "") -> Iterator[tuple[list[Change], bool]]:
-        """For each of ``commits`` what it changed against its first parent, renames found, and whether that is all
-        of it.
+        """For each of ``commits`` what it changed against its first parent, renames found, and whether that is all of it.
 
         A commit of more than MAX_PATHS paths gives only those ``under`` a path, and False.
         """

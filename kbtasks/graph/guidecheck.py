@@ -1,5 +1,4 @@
-"""``agents.check``: whether guides and their context hubs point to one another, and whether guides keep their
-shape."""
+"""``agents.check``: whether guides and their context hubs point to one another, and whether guides keep their shape."""
 
 from __future__ import annotations
 
@@ -20,8 +19,7 @@ MAX_CHAIN_WORDS = 1_500
 
 
 def check_guides(connection: Connection, repository: str, vault: str) -> tuple[dict[str, Any], list[Finding]]:
-    """Figures of all guides of ``repository`` (a path outside the vault's own folder rules), and the findings, by
-    path.
+    """Figures of all guides of ``repository`` (a path outside the vault's own folder rules), and the findings, by path.
 
     Faults: a marker that names no hub or another folder's, two markers, a hub without a valid scope or whose guide
     does not point back, a guide that cannot be read. Advice: a guide that departs from two lists called Contents and

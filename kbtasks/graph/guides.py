@@ -39,8 +39,7 @@ _BULLET = re.compile(r"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 
 
 class Guide:
-    """One guide: ``path`` in the repository, the folder (``scope``) it binds, its ``text``, and the hub its marker
-    names.
+    """One guide: ``path`` in the repository, the folder (``scope``) it binds, its ``text``, and the hub its marker names.
 
     fault: why it could not be read (then text is empty), else None.
     """
@@ -62,8 +61,7 @@ class Guide:
         return {"path": self.path, "scope": self.scope, "context": self.context, "fault": self.fault}
 
     def shape(self) -> dict[str, Any]:
-        """Counts: ``words``, ``lines`` that are not blank, and words and bullets of the sections Contents and
-        Guidelines."""
+        """Counts: ``words``, ``lines`` that are not blank, and words and bullets of the sections Contents and Guidelines."""
         counts: dict[str, Any] = {
             "words": len(self.text.split()),
             "lines": sum(bool(line.strip()) for line in self.text.splitlines()),
@@ -177,8 +175,7 @@ def _walk(repository: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def hub_id(scope: str) -> str:
-    """The note ID of the context hub of a repository folder: a readable slug and 12 hex digits of the scope's
-    SHA-256."""
+    """The note ID of the context hub of a repository folder: a readable slug and 12 hex digits of the scope's SHA-256."""
     from hashlib import sha256
 
     scope = normalize("NFC", scope)

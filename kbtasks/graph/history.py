@@ -82,8 +82,7 @@ def notes_history(
     cochanged: int = 20,
     deadline: float = DEADLINE,
 ) -> History:
-    """The newest ``commits`` (1 to 50) of each note of ``paths``, renames followed, each with up to ``cochanged``
-    other paths.
+    """The newest ``commits`` (1 to 50) of each note of ``paths``, renames followed, each with up to ``cochanged`` other paths.
 
     root: the vault. paths: vault-relative. deadline: seconds for all of Git's answers together. Never raises for
     Git's sake: the lane says what is missing, and what was read before a deadline is kept.

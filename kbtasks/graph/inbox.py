@@ -25,8 +25,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 def find_inbox(
     connection: Connection, *, folders: Sequence[str] = SOURCE_FOLDERS, plans: bool = False, limit: int = 100
 ) -> dict[str, Any]:
-    """Captures (notes below ``folders``) to which no maintained note links or relates, the newest first, undated
-    ones last.
+    """Captures (notes below ``folders``) to which no maintained note links or relates, the newest first, undated ones last.
 
     plans: whether a link from a plan settles a capture too. limit: how many are listed, 0 to 1,000. A link from
     another capture or from the catalog does not count. Each pending capture says why; each settled one which notes

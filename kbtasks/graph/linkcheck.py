@@ -20,8 +20,7 @@ _PLACED = "note.path, link.line, link.start_byte, link.end_byte, link.kind, link
 
 
 def reading_problems(connection: Connection) -> list[Finding]:
-    """Faults found while files were read (front matter, encoding, size, names), as the index keeps them; relations
-    apart."""
+    """Faults found while files were read (front matter, encoding, size, names), as the index keeps them; relations apart."""
     rows = connection.execute(
         "SELECT path, line, code, message FROM problem WHERE code NOT LIKE 'relation%' ORDER BY path, line"
     )
@@ -91,8 +90,7 @@ def beyond_obsidian(connection: Connection) -> list[Finding]:
 
 
 def name_collisions(connection: Connection) -> list[Finding]:
-    """Notes whose paths differ only by letter case or Unicode form (a fault), and names that several notes claim
-    (advice)."""
+    """Notes whose paths differ only by letter case or Unicode form (a fault), and names that several notes claim (advice)."""
     found = []
     for key, paths in _shared(connection, "name.kind = 'path'"):
         words = f"{len(paths)} notes differ only by letter case or Unicode form; other systems keep one of them"

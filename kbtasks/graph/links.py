@@ -37,8 +37,7 @@ class Walk:
 
 
 def walk(connection: Connection, start: Node, *, direction: str = "both", depth: int = 1, limit: int = 50) -> Walk:
-    """The notes within ``depth`` (1 to 10) steps of ``start``, nearest first, at most ``limit`` (1 to 1,000, the
-    start counted).
+    """The notes within ``depth`` (1 to 10) steps of ``start``, nearest first, at most ``limit`` (1 to 1,000, the start counted).
 
     direction: ``out`` follows links as written, ``in`` against them, ``both`` either way. Cycles end the walk where
     they close. Notes of one distance are taken by path, so the same vault gives the same answer.

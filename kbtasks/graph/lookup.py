@@ -93,8 +93,7 @@ def _named(connection: Connection, kind: str, keys: set[str]) -> list[Node]:
 
 
 def _by_ending(connection: Connection, key: str) -> list[Node]:
-    """Notes whose path ends in the folders and name of ``key`` (``parser/contract`` for
-    ``notes/parser/contract.md``)."""
+    """Notes whose path ends in the folders and name of ``key`` (``parser/contract`` for ``notes/parser/contract.md``)."""
     if "/" not in key:
         return []
     name = key.rpartition("/")[2]
@@ -119,8 +118,7 @@ def _missing(connection: Connection, name: str) -> NotFound:
 
 
 def near_names(connection: Connection, name: str, limit: int = 5) -> list[str]:
-    """Paths of at most ``limit`` notes whose name, title or alias is spelled much like ``name``, the nearest
-    first."""
+    """Paths of at most ``limit`` notes whose name, title or alias is spelled much like ``name``, the nearest first."""
     from rapidfuzz import fuzz, process
 
     key = fold(without_note_suffix(name.strip()))[:200]

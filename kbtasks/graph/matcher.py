@@ -58,8 +58,7 @@ def _clusters() -> re.Pattern[str]:
 
 
 def fold_with_places(text: str) -> tuple[str, list[int] | None]:
-    """``fold(text)`` and, per folded character and for the end, its place in ``text``; None where places are the
-    same."""
+    """``fold(text)`` and, per folded character and for the end, its place in ``text``; None where places are the same."""
     if is_normalized("NFC", text):
         folded = text.casefold()
         if len(folded) == len(text):
@@ -75,16 +74,14 @@ def fold_with_places(text: str) -> tuple[str, list[int] | None]:
 
 
 def is_telling(phrase: str) -> bool:
-    """Whether ``phrase`` says enough to be looked for: two characters of an unspaced script, or four characters with
-    a letter."""
+    """Whether ``phrase`` says enough to be looked for: two characters of an unspaced script, or four characters with a letter."""
     if len(_UNSPACED_ONE.findall(phrase)) >= 2:
         return True
     return len(phrase.strip()) >= 4 and any(char.isalpha() for char in phrase)
 
 
 def squeeze(gap: str) -> str:
-    """What stands between two words, with blanks as one blank; a blank line stays one, so that phrases do not run
-    over it."""
+    """What stands between two words, with blanks as one blank; a blank line stays one, so that phrases do not run over it."""
     if gap == " " or not gap:
         return gap
     if gap.count("\n") > 1:
@@ -114,8 +111,7 @@ class Phrases:
         return True
 
     def find(self, text: str) -> Iterator[tuple[int, int, Any]]:
-        """The phrases in ``text`` as (start, end, owner), left to right, the longest at each place, never
-        overlapping.
+        """The phrases in ``text`` as (start, end, owner), left to right, the longest at each place, never overlapping.
 
         start, end: characters of ``text``.
         """
@@ -153,8 +149,7 @@ class Phrases:
     def _verify(
         folded: str, spans: Sequence[tuple[int, int]], first: int, after: int, ends: list[Any], free: int
     ) -> tuple[int, int, int, Any] | None:
-        """The longest of the phrases that end here and stand in the text letter for letter: (start, end, next word,
-        owner)."""
+        """The longest of the phrases that end here and stand in the text letter for letter: (start, end, next word, owner)."""
         begin, finish = spans[first][0], spans[after - 1][1]
         gaps = None
         found = None

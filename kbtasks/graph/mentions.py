@@ -113,8 +113,7 @@ def unlinked_mentions(connection: Connection, nodes: dict[int, Node], *, only: N
 def near_duplicates(
     connection: Connection, nodes: dict[int, Node], *, threshold: float
 ) -> tuple[list[Candidate], bool]:
-    """Pairs of notes that share at least ``threshold`` of their wording, and whether all pairs that might were
-    compared."""
+    """Pairs of notes that share at least ``threshold`` of their wording, and whether all pairs that might were compared."""
     sketches = Sketches()
     for body in bodies(connection):
         sketches.add(body.note, words_of(body.text))

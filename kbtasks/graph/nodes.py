@@ -77,8 +77,7 @@ def all_nodes(connection: Connection) -> list[Node]:
 
 
 def listed_notes(connection: Connection, *, folder: str = "", limit: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """Notes as the inventory lists them, by path, and how many there are; below ``folder``, at most ``limit`` (0:
-    all)."""
+    """Notes as the inventory lists them, by path, and how many there are; below ``folder``, at most ``limit`` (0: all)."""
     where, values = "generated = 0", []
     if folder.strip("/"):
         where += " AND path >= ? AND path < ?"

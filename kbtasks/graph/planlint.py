@@ -96,8 +96,7 @@ def _lint_one(node: Node, meta: dict[str, Any], sections: dict[str, bool], super
 
 
 def _sections(connection: Connection) -> dict[int, dict[str, bool]]:
-    """Row number of a plan -> its section names in lower case -> whether there is text in them (or in a section
-    below)."""
+    """Row number of a plan -> its section names in lower case -> whether there is text in them (or in a section below)."""
     rows = connection.execute(
         "SELECT section.note, section.path, section.end_byte - section.start_byte, heading.end_byte - heading.start_byte"
         " FROM note JOIN section ON section.note = note.rowid LEFT JOIN heading ON heading.note = section.note"

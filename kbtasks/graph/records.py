@@ -143,8 +143,7 @@ def _text(meta: dict[str, Any], name: str) -> str | None:
 
 
 def _place(record: Record) -> str | None:
-    """Set the record's group (empty: a type that context does not speak of) and date; a sentence when it cannot be
-    placed."""
+    """Set the record's group (empty: a type that context does not speak of) and date; a sentence when it cannot be placed."""
     kind, status = (record.node.type or "").casefold(), (record.node.status or "").casefold()
     if not kind:
         return "it declares repository_scopes but no type"

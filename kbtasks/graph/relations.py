@@ -1,5 +1,4 @@
-"""Typed relations: what a note says about others in its front matter, what others say about it, and what is wrong
-with either."""
+"""Typed relations: what a note says about others in its front matter, what others say about it, and what is wrong with either."""
 
 from __future__ import annotations
 

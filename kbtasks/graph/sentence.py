@@ -16,8 +16,7 @@ _ALONE = re.compile(r"\s{0,12}(?:#{1,6}[ \t]|\||```|~~~|---|===)")
 
 
 def read_window(root: str, path: str, start: int, end: int) -> tuple[bytes, int] | None:
-    """The bytes of a note around ``start`` to ``end``, and the offset at which they begin; None where it cannot be
-    read."""
+    """The bytes of a note around ``start`` to ``end``, and the offset at which they begin; None where it cannot be read."""
     begin = max(0, start - _WINDOW)
     try:
         descriptor = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))

@@ -31,8 +31,7 @@ class Sketches:
         self.truncated = False
 
     def add(self, owner: int, words: list[str]) -> None:
-        """Take the folded words of a text; texts shorter than MIN_WORDS are left out, longer than MAX_WORDS read so
-        far."""
+        """Take the folded words of a text; texts shorter than MIN_WORDS are left out, longer than MAX_WORDS read so far."""
         if len(words) < MIN_WORDS:
             return
         known = self._numbers

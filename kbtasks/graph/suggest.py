@@ -1,5 +1,4 @@
-"""Suggestions from what notes share: tags that deserve a note of their own, and pairs of notes that deserve a
-relation."""
+"""Suggestions from what notes share: tags that deserve a note of their own, and pairs of notes that deserve a relation."""
 
 from __future__ import annotations
 

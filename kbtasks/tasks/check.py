@@ -41,12 +41,11 @@ def check(
     fix: bool = False,
     dry_run: bool = False,
 ) -> Result:
-    """Find all faults at once: front matter, links, attachments, names, relations, scopes, plans, the catalog. Exit
-    3 when there are any.
+    """Find all faults at once: front matter, links, attachments, names, relations, scopes, plans, the catalog.
 
-    Headings and blocks that are gone, names that several notes claim, and scopes that vanished are advice: listed,
-    but no reason to fail. With --repo the scopes of current notes are looked for in the code. --no-catalog leaves
-    the catalog to whoever integrates.
+    Exit 3 when there are any. Headings and blocks that are gone, names that several notes claim, and scopes that
+    vanished are advice: listed, but no reason to fail. With --repo the scopes of current notes are looked for in the
+    code. --no-catalog leaves the catalog to whoever integrates.
     """
     from kbtasks.graph import check as checks
     from kbtasks.index.view import open_view

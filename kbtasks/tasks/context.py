@@ -96,8 +96,7 @@ def _text(data: dict[str, Any]) -> str:
 
 @command("agents.check", schema="agents-check", help={"limit": "At most this many guides and findings are listed."})
 def agents_check(context: Context, limit: int = 200) -> Result:
-    """Check the guides (AGENTS.md) of the repository and the context hubs they point to; exit 3 when the mapping is
-    broken.
+    """Check the guides (AGENTS.md) of the repository and the context hubs they point to; exit 3 when the mapping is broken.
 
     Departures from the usual shape (two lists, Contents and Guidelines) and long guides are advice and fail nothing.
     """

@@ -88,8 +88,7 @@ def _text(data: dict[str, Any]) -> str:
 
 @command("stats", schema="stats", help={"top": "At most this many types, statuses, folders and tags."})
 def stats(context: Context, top: int = 20) -> Result:
-    """Figures of the vault: notes, words by file size, links by state, tags, types, statuses, folders,
-    attachments."""
+    """Figures of the vault: notes, links by state, tags, types, statuses, folders, attachments."""
     from kbtasks.graph.stats import vault_stats
     from kbtasks.index.view import open_view
 
