@@ -9,10 +9,19 @@ number of pieces. It was set on foreign questions in four collections of 60 to 5
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING, Protocol
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Protocol
+
+    class Evidence(Protocol):
+        """What is known of a hit: ``coverage`` 0 to 1; ``cosine`` and ``late``, None without vectors."""
+
+        coverage: float
+        cosine: float | None
+        late: float | None
+
 
 #: Results whose best features decide whether there is an answer.
 LOOKED_AT = 10
@@ -24,14 +33,6 @@ _BY_PAIRS = (-0.01, 0.03, 0.26)
 #: How far above the threshold a hit is strong: there two thirds of the relevant first hits lie, and few others.
 _STRONG_MEANING = 0.5
 _STRONG_WORDS = 0.3
-
-
-class Evidence(Protocol):
-    """What is known of a hit: ``coverage`` 0 to 1; ``cosine`` and ``late``, None without vectors."""
-
-    coverage: float
-    cosine: float | None
-    late: float | None
 
 
 def answerable(best: Sequence[Evidence], pieces: int, *, unspaced: bool = False) -> bool:

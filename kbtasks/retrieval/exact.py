@@ -9,13 +9,13 @@ notes; the text of each is read before it counts, so the answer is that of a per
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING
 
 from kbtasks.index import tokens
 from kbtasks.index.search import SHIFT
 from kbtasks.retrieval.query import first_place
 from kbtasks.retrieval.terms import json_list, notes_with
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from sqlite3 import Connection

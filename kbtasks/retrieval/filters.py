@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import UsageError
 from kbtasks.index.tables import bindable
 from kbtasks.index.tokens import fold
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from sqlite3 import Connection
@@ -25,8 +25,8 @@ MAX_FILTERS = 64
 MAX_VALUES = 256
 MAX_BYTES = 64 << 10
 _MAX_DEPTH = 32
-_CONDITION = re.compile(r"\s*([^\s=!<>~]+)\s*(!=|<=|>=|==|=|<|>|~|\s[iI][nN]\s)\s*(.*?)\s*$", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?(?:\d{1,300})(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?$")
+_CONDITION = r"(?s)\s*([^\s=!<>~]+)\s*(!=|<=|>=|==|=|<|>|~|\s[iI][nN]\s)\s*(.*?)\s*$"
+_NUMBER = r"[+-]?(?:\d{1,300})(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?$"
 #: Names that are columns of ``note``. Front matter of the same name comes first.
 _OWN = ("title", "path", "id", "type", "status", "folder", "size", "summary", "modified", "tag", "tags")
 
@@ -87,7 +87,7 @@ class Filters:
 
 def parse_condition(text: str) -> Condition:
     """The Condition in ``text``; UsageError where it is none."""
-    match = _CONDITION.match(text)
+    match = re.match(_CONDITION, text)
     if match is None:
         raise UsageError(
             message=f"--where {text!r} is not a condition",
@@ -129,7 +129,7 @@ def _typed(text: str) -> Any:
         return text[1:-1]
     if text in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[text]
-    if _NUMBER.match(text):
+    if re.match(_NUMBER, text):
         number = float(text)
         return int(text) if re.fullmatch(r"[+-]?\d{1,300}", text) and not re.fullmatch(r"[+-]?0\d+", text) else number
     return text
@@ -317,7 +317,7 @@ def _ordered(value: Any, wanted: Any) -> int | None:
     """-1, 0 or 1: numbers by size, text by folded text; None where the two cannot be compared."""
     if isinstance(value, bool) or value is None:
         return None
-    if isinstance(wanted, int | float) and isinstance(value, str) and _NUMBER.match(value):
+    if isinstance(wanted, int | float) and isinstance(value, str) and re.match(_NUMBER, value):
         value = float(value)
     if isinstance(wanted, int | float) != isinstance(value, int | float):
         return None

@@ -6,10 +6,9 @@ The measure is in ``confidence``; its thresholds were set on three development c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.retrieval import confidence
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

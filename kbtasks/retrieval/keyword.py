@@ -12,13 +12,13 @@ hold the stem. Text in scripts without case is scored by SQLite's BM25 over bigr
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from kbtasks.index import tokens
 from kbtasks.index.search import COLUMNS, SHIFT
 from kbtasks.retrieval.terms import document_count, json_list, quoted
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from sqlite3 import Connection

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.retrieval.lanes import Lane, within
 from kbtasks.retrieval.terms import json_list
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from sqlite3 import Connection

@@ -7,12 +7,12 @@ other more than words far apart.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from kbtasks.index import tokens
 from kbtasks.index.search import SHIFT
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from sqlite3 import Connection
@@ -26,7 +26,7 @@ MAX_BYTES = 16 << 10
 #: Pieces of one note that are looked at for its passage.
 MAX_PIECES = 4
 #: Ends of lines and sentences. A full stop ends one only before white space.
-_END = re.compile(r"\n+|[.!?]+[\"')\]]*[ \t]+|[。！？]+[」』”’）]*")
+_END = r"\n+|[.!?]+[\"')\]]*[ \t]+|[。！？]+[」』”’）]*"
 _MAX_SEGMENTS = 4096
 
 
@@ -130,7 +130,7 @@ def _places(word: str, body: str, weight: float) -> list[tuple[int, int, str, fl
 
 def _segments(body: str, limit: int, encoding: str) -> list[tuple[int, int, int]]:
     """(start, end, bytes) of the sentences and lines of ``body``, none longer than ``limit`` bytes."""
-    ends = [match.end() for match in _END.finditer(body)]
+    ends = [match.end() for match in re.finditer(_END, body)]
     if not ends or ends[-1] != len(body):
         ends.append(len(body))
     found: list[tuple[int, int, int]] = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError
 from kbtasks.index.search import SHIFT
 from kbtasks.retrieval.keyword import Keyword
 from kbtasks.retrieval.lanes import Lane, within
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from sqlite3 import Connection

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.errors import UsageError
 from kbtasks.retrieval.filters import Filters
 from kbtasks.retrieval.passages import DEFAULT_BYTES, MAX_BYTES
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

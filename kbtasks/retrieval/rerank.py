@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError
 from kbtasks.retrieval.lanes import Lane
 from kbtasks.retrieval.terms import json_list
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any

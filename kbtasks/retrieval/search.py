@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from kbtasks.index import tokens
 from kbtasks.retrieval import filters as filtering
 from kbtasks.retrieval import grades, identity, passages, query, ranking
 from kbtasks.retrieval.terms import json_list, rarest
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
