@@ -13,6 +13,7 @@ prose    the bytes of every note
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ INPUTS = {
 
 def part(*values: object) -> bytes:
     """The hash of one note's part in a facet: 16 bytes of BLAKE2b over the values' unambiguous text."""
-    from hashlib import blake2b
-
     return blake2b(repr(values).encode("utf-8", "surrogateescape"), digest_size=_WIDTH).digest()
 
 

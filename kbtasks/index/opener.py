@@ -274,6 +274,7 @@ class Opener:
             return self._memory_build(str(error))
         try:
             os.chmod(self.path, 0o600)
+            connection.execute(f"PRAGMA page_size = {store.PAGE_BYTES}")
             connection.execute("BEGIN EXCLUSIVE")
             if store.state_of(connection) != store.ABSENT:  # another process made it meanwhile
                 connection.execute("ROLLBACK")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from json import dumps
+from json import JSONEncoder, dumps
 from typing import TYPE_CHECKING
 
 from kbtasks.index import facets
@@ -181,8 +181,13 @@ def insert(connection: Connection, table: str, rows: Sequence[tuple[Any, ...]]) 
     return False
 
 
+_encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def _json(value: Any) -> str:
-    text = dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if not value:
+        return "{}" if isinstance(value, dict) else "[]"
+    text = _encode(value)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -155,7 +155,8 @@ def test_damage_met_by_a_query_is_told_and_mended(vault: Path) -> None:
     page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'search_text'").fetchone()[0]
     connection.close()
     data = bytearray(path.read_bytes())
-    data[(page - 1) * 4096 : page * 4096] = os.urandom(4096)
+    size = int.from_bytes(data[16:18], "big")
+    data[(page - 1) * size : page * size] = os.urandom(size)
     path.write_bytes(bytes(data))
     with pytest.raises(Unavailable) as raised, opened(vault) as view:
         view.connection.execute("SELECT count(body) FROM search_text").fetchall()
