@@ -90,19 +90,23 @@ _LETTER = f"[^\\W\\d_{_UNSPACED}{_HANGUL}{_NOT_LETTERS}]"
 _BOTH = "'.\u2018\u2019\u2024\ufe52\uff07\uff0e"
 _BETWEEN_LETTERS = f"{_BOTH}:\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a"
 _BETWEEN_DIGITS = f"{_BOTH},;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b"
-_WORD = re.compile(
-    f"[{_UNSPACED}]+|[{_HANGUL}]+|(?:_*{_LETTER}[{_MARKS}]*(?:[{_BETWEEN_LETTERS}](?={_LETTER}))?|_*\\d[{_MARKS}]*(?:[{_BETWEEN_DIGITS}](?=\\d))?)+_*|__+"
+_SPACED = (
+    f"_*{_LETTER}[{_MARKS}]*(?:[{_BETWEEN_LETTERS}](?={_LETTER}))?|_*\\d[{_MARKS}]*(?:[{_BETWEEN_DIGITS}](?=\\d))?"
 )
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_WORD = f"[{_UNSPACED}]+|[{_HANGUL}]+|(?:{_SPACED})+_*|__+"
+_compiled: list[re.Pattern[str]] = []
 _UNSPACED_STOPS = sorted((word for word in STOP_WORDS if not word.isascii()), key=len, reverse=True)
 _STOPS = re.compile("|".join(_UNSPACED_STOPS))
 
 
 def terms(text: str) -> list[str]:
     """The distinct words of ``text`` in order, lower case, without stop words."""
+    if not _compiled:  # on first use: the ranked mode needs neither
+        _compiled.extend((re.compile(_WORD), re.compile(f"[{_UNSPACED}]")))
+    word_pattern, unspaced = _compiled
     found: dict[str, None] = {}
-    for word in _WORD.findall(text.lower()):
-        if _IS_UNSPACED.match(word):
+    for word in word_pattern.findall(text.lower()):
+        if unspaced.match(word):
             for run in _STOPS.split(word):
                 found.update(dict.fromkeys(pairs(run)))
         elif word not in STOP_WORDS:

@@ -146,6 +146,7 @@ def _unindex(connection: Connection, old: Stored) -> None:
     connection.execute("DELETE FROM search WHERE rowid = ?", (old.number,))
     connection.execute(_OUT_OF_LEXICAL, (old.number, *map(plain, lexical.row(json.loads(old.body)))))
     connection.execute("DELETE FROM label WHERE number = ?", (old.number,))
+    connection.execute("DELETE FROM vector WHERE number = ?", (old.number,))
 
 
 def _labels(resource: Resource, extras: dict[str, Any] | None) -> Iterator[tuple[str, str]]:

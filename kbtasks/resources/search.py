@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError, UsageError
-from kbtasks.resources import lexical, ranked, records, terms
+from kbtasks.resources import lexical, ranked, records, semantic, terms
 from kbtasks.resources.model import is_resource_id
 from kbtasks.resources.snippet import snippet
 from kbtasks.resources.tables import LEXICAL_WEIGHTS
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Found = tuple["Hit", float]
 
 MAX_QUERY, MAX_LIMIT, MAX_REMOTE = 2000, 20, 50
+_FUSION = 60
 GUIDANCE = "These are candidates. Judge useWhen, limitations and how fresh the source is before use, and cite the original URL."
 
 
@@ -109,7 +110,7 @@ def search(
     elif mode == "lexical":
         hits = _lexical(connection, query, filters, limit + 1, answers)
     else:
-        hits = _ranked(connection, query, filters, limit + 1, answers)
+        hits = _ranked(connection, query, filters, limit + 1, answers, lanes)
     for hit in hits:
         if hit.origin == "local" and from_remote.get(hit.resource["id"], "") > hit.resource["updatedAt"]:
             hit.newer_remote = True
@@ -191,23 +192,40 @@ def _everything(connection: Connection, filters: Filters, limit: int, answers: l
     return sorted(hits, key=lambda hit: str(hit.resource["id"]))[:limit]
 
 
-def _ranked(connection: Connection, query: str, filters: Filters, limit: int, answers: list[Resource]) -> list[Hit]:
+def _ranked(
+    connection: Connection,
+    query: str,
+    filters: Filters,
+    limit: int,
+    answers: list[Resource],
+    lanes: list[dict[str, str]],
+) -> list[Hit]:
     asked = terms.query_terms(query)
     if not asked:
         return _everything(connection, filters, limit, answers) if filters else []
-    hits = [
-        _local(connection, number, score, matched)
-        for number, score, matched in ranked.rank(connection, asked, filters)[: limit + len(answers)]
-    ]
-    if answers:
-        hits += [
-            Hit(answers[position], None, score, matched, origin="remote")
-            for position, score, matched in ranked.rank_remote(connection, asked, answers)
-        ]
+    ranking = ranked.Ranking(connection, asked)
+    hits = [_local(connection, *scored) for scored in ranking.local(filters, 2 * limit)[: 2 * limit + len(answers)]]
+    for position, score, matched in ranking.remote(answers):
+        hits.append(Hit(answers[position], None, score, matched, origin="remote"))
     hits.sort(key=lambda hit: (-hit.score, hit.resource["id"]))
     for hit in hits:
         hit.grade = "strong" if len(hit.matched) >= 0.6 * len(asked) else "weak"
-    return hits[:limit]
+    alike = semantic.nearest(connection, query, filters, 2 * limit, lanes)
+    return _fused(connection, hits, alike)[:limit] if alike else hits[:limit]
+
+
+def _fused(connection: Connection, hits: list[Hit], alike: list[tuple[int, float]]) -> list[Hit]:
+    """Hits by words and by meaning in one order: reciprocal rank fusion (Cormack and others, 2009) with k = 60."""
+    by_id = {hit.resource["id"]: hit for hit in hits}
+    scores = {identity: 1 / (_FUSION + place) for place, identity in enumerate(by_id, 1)}
+    for place, (number, _) in enumerate(alike, 1):
+        identity = connection.execute("SELECT id FROM record WHERE number = ?", (number,)).fetchone()[0]
+        if identity not in by_id:
+            by_id[identity] = _local(connection, number, 0.0, [])
+        scores[identity] = scores.get(identity, 0.0) + 1 / (_FUSION + place)
+    for identity, hit in by_id.items():
+        hit.score = float(f"{scores[identity]:.6g}")
+    return sorted(by_id.values(), key=lambda hit: (-hit.score, hit.resource["id"]))
 
 
 def _lexical(connection: Connection, query: str, filters: Filters, limit: int, answers: list[Resource]) -> list[Hit]:

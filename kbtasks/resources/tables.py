@@ -9,6 +9,7 @@ receipt     last confirmed revision per provider and id          provider    eve
 source      progress per source, by key                           seen        digests of cursors of the running pull
 capture     what a source last said of an item                    pending     records that wait for review
 quarantine  items of a source that could not be taken             counter     numbers that only grow
+vector      what the semantic lane compares, with the revision and model it was made from
 search      FTS5 over words, stemmed                              lexical     FTS5 for the compatible lexical mode
 """
 
@@ -60,6 +61,8 @@ CREATE INDEX pending_seq ON pending (seq);
 CREATE TABLE quarantine (
     source TEXT NOT NULL, digest TEXT NOT NULL, reason TEXT NOT NULL, item TEXT, at TEXT NOT NULL,
     PRIMARY KEY (source, digest)) WITHOUT ROWID;
+CREATE TABLE vector (
+    number INTEGER PRIMARY KEY, revision TEXT NOT NULL, model TEXT NOT NULL, data BLOB NOT NULL);
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO counter VALUES ('seq', 0)
 """

@@ -11,15 +11,15 @@ from kbtasks.resources.extras import extras_digest, normal_extras
 from kbtasks.resources.faults import InvalidRecord, NotJson
 from kbtasks.resources.model import Reader, is_resource_id, normal_resource
 from kbtasks.resources.store import next_seq
-from kbtasks.resources.strictjson import decode, parse
+from kbtasks.resources.strictjson import parse_bytes
 from kbtasks.resources.v1 import V1Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from sqlite3 import Connection
-    from typing import Any
+    from typing import Any, BinaryIO
 
-MAX_IMPORT_BYTES = 4 << 30
+MAX_LINE_BYTES = 4 << 20
 FORMAT = "kbtasks-resources"
 _SOURCE = (
     "key", "generation", "active", "cursor", "checkpoint", "coverage", "config", "received", "lastReceived", "lastAt",
@@ -81,12 +81,14 @@ def to_v1(connection: Connection) -> V1Store:
 
 def to_lines(connection: Connection) -> Iterator[str]:
     """The whole store as JSON Lines: a header, then one record, deletion, receipt ... per line, in the store's order."""
-    yield canonical.compact({"format": FORMAT, "version": 1})
+    yield canonical.compact({"format": FORMAT, "version": 1}) + "\n"
     for body, extras in connection.execute("SELECT body, extras FROM record ORDER BY seq"):
-        yield canonical.compact({"resource": json.loads(body), "extras": json.loads(extras) if extras else None})
+        yield canonical.compact({"resource": json.loads(body), "extras": json.loads(extras) if extras else None}) + "\n"
     for kind, (table, columns, names) in _PARTS.items():
         for row in connection.execute(f"SELECT {columns} FROM {table}"):
-            yield json.dumps({kind: dict(zip(names, row, strict=True))}, ensure_ascii=False, separators=(",", ":"))
+            yield (
+                json.dumps({kind: dict(zip(names, row, strict=True))}, ensure_ascii=False, separators=(",", ":")) + "\n"
+            )
 
 
 class Taken:
@@ -206,28 +208,42 @@ def _take_pending(connection: Connection, identity: str, key: str, revision: str
         )
 
 
-def from_lines(connection: Connection, data: bytes, *, what: str, skip_bad: bool) -> Taken:
+def from_lines(connection: Connection, lines: Iterable[bytes], *, what: str, skip_bad: bool) -> Taken:
     """Take over JSON Lines inside the caller's transaction, as from_v1; NotJson or InvalidRecord name the line.
 
-    skip_bad: bad lines are reported and block nothing.
+    lines: one at a time, so that a file of any size needs the memory of one line. skip_bad: bad lines are reported and
+    block nothing.
     """
     taken = Taken()
-    lines = decode(data, what=what).split("\n")
-    header = parse(lines[0], what=f"{what}, line 1") if lines[0].strip() else None
-    if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != 1:
-        raise InvalidRecord(
-            what=what, pointer="/format", rule=f"the first line must name the format {FORMAT}, version 1"
-        )
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate(lines, 1):
+        where = f"{what}, line {number}"
+        if number == 1:
+            header = parse_bytes(line, what=where)
+            if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != 1:
+                rule = f"the first line must name the format {FORMAT}, version 1"
+                raise InvalidRecord(what=what, pointer="/format", rule=rule)
+            continue
         if not line.strip():
             continue
         try:
-            _take_line(connection, parse(line, what=f"{what}, line {number}"), f"{what}, line {number}", taken)
+            if len(line) > MAX_LINE_BYTES:
+                raise InvalidRecord(what=where, pointer="", rule=f"it is longer than {MAX_LINE_BYTES} bytes")
+            _take_line(connection, parse_bytes(line, what=where), where, taken)
         except (InvalidRecord, NotJson) as error:
             if not skip_bad:
                 raise
             taken.problems.append({"item": number, "reason": error.message})
     return taken
+
+
+def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of ``file``; one that is too long is given cut, and the rest of it passed over."""
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        yield line
+        while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
+            line = file.readline(MAX_LINE_BYTES + 1)
+            if not line or line.endswith(b"\n"):
+                break
 
 
 def _take_line(connection: Connection, document: Any, what: str, taken: Taken) -> None:

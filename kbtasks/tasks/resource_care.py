@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kbtasks.command import command
-from kbtasks.tasks.resource_door import STORE_HELP, private_output, store_path
+from kbtasks.tasks.resource_door import STORE_HELP, open_input, private_output, store_path
 
 if TYPE_CHECKING:
     from typing import Any
@@ -117,7 +117,6 @@ def resource_doctor(context: Context, rebuild: bool = False, limit: int = 100, s
 def resource_export(context: Context, file: str, format: str = "jsonl", force: bool = False, store: str = "") -> Result:
     """Write the whole store to one private file."""
     import os
-    from hashlib import sha256
 
     from kbtasks.errors import AlreadyExists
     from kbtasks.model.result import Result
@@ -129,15 +128,12 @@ def resource_export(context: Context, file: str, format: str = "jsonl", force: b
     if os.path.lexists(target) and not force:
         raise AlreadyExists(path=target, next="name another file, or add --force")
     with open_store(store_path(context, store)) as connection, snapshot(connection):
-        if format == "v1":
-            data = to_v1(connection).to_bytes()
-        else:
-            data = "".join(line + "\n" for line in to_lines(connection)).encode("utf-8")
+        parts = [to_v1(connection).to_bytes()] if format == "v1" else (line.encode() for line in to_lines(connection))
+        size, digest = private_output(target, parts)
         number = records.count(connection)
         graves = connection.execute("SELECT count(*) FROM tombstone").fetchone()[0]
-    private_output(target, data)
-    found = {"format": format, "file": target, "resources": number, "tombstones": graves, "bytes": len(data)}
-    return Result("resource-export", {**found, "sha256": sha256(data).hexdigest()})
+    found = {"format": format, "file": target, "resources": number, "tombstones": graves, "bytes": size}
+    return Result("resource-export", {**found, "sha256": digest})
 
 
 @command(
@@ -157,16 +153,20 @@ def resource_import(context: Context, file: str, format: str = "", skip_bad: boo
     from kbtasks.model.result import Result
     from kbtasks.resources import records
     from kbtasks.resources.store import open_store, transaction
-    from kbtasks.resources.transfer import FORMAT, MAX_IMPORT_BYTES, from_lines, from_v1
-    from kbtasks.resources.v1 import parse_v1
+    from kbtasks.resources.transfer import FORMAT, bounded_lines, from_lines, from_v1
+    from kbtasks.resources.v1 import MAX_BYTES, parse_v1
 
-    data = context.read_input(file, limit=MAX_IMPORT_BYTES)
     what = "stdin" if file == "-" else file
-    form = format or ("jsonl" if FORMAT.encode() in data[:200].split(b"\n")[0] else "v1")
-    parsed = parse_v1(data, what=what) if form == "v1" else None
-    with open_store(store_path(context, store), write=True) as connection, transaction(connection):
-        taken = from_v1(connection, parsed) if parsed else from_lines(connection, data, what=what, skip_bad=skip_bad)
-        total = records.count(connection)
+    with open_input(context, file) as stream:
+        head = stream.peek(200)[:200]
+        form = format or ("jsonl" if FORMAT.encode() in head.split(b"\n")[0] else "v1")
+        parsed = parse_v1(stream.read(MAX_BYTES + 1), what=what) if form == "v1" else None
+        with open_store(store_path(context, store), write=True) as connection, transaction(connection):
+            if parsed:
+                taken = from_v1(connection, parsed)
+            else:
+                taken = from_lines(connection, bounded_lines(stream), what=what, skip_bad=skip_bad)
+            total = records.count(connection)
     found = {
         "format": form,
         "added": taken.added,
@@ -180,3 +180,23 @@ def resource_import(context: Context, file: str, format: str = "", skip_bad: boo
         "problemCount": len(taken.problems),
     }
     return Result("resource-import", found, exit_code=9 if taken.problems else 0)
+
+
+@command("resource.vectors", schema="resource-vectors", help={"store": STORE_HELP})
+def resource_vectors(context: Context, store: str = "") -> Result:
+    """Make the vectors with which resource.search also compares by meaning (extra semantic).
+
+    Only what is new or changed is encoded; what was made stays where the run is stopped. No network is used.
+    """
+    import os
+
+    from kbtasks.model.result import Result
+    from kbtasks.resources.semantic import build
+    from kbtasks.resources.store import open_store
+    from kbtasks.tasks.resource_door import progress_bar
+
+    path = store_path(context, store)
+    if not os.path.lexists(path):
+        return Result("resource-vectors", {"made": 0, "total": 0})
+    with open_store(path, write=True) as connection:
+        return Result("resource-vectors", build(connection, progress=progress_bar(context, "vectors")))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING
 
 from kbtasks.command import lookup
-from kbtasks.errors import KbError, UsageError
+from kbtasks.errors import KbError, NotFound, UsageError
 from kbtasks.model.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import io
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from kbtasks.command import Context
@@ -122,11 +124,49 @@ def progress_bar(context: Context, title: str) -> Callable[[int, int], None]:
     return show
 
 
-def private_output(path: str, data: bytes) -> None:
-    """Write ``data`` to ``path`` as a private file (0600), whole or not at all; UsageError where it cannot be."""
-    from kbtasks.fsio import atomic_write
+@contextmanager
+def open_input(context: Context, value: str) -> Iterator[io.BufferedReader]:
+    """The file ``value``, or stdin for ``-``, to be read piece by piece; NotFound or UsageError where it cannot be."""
+    import sys
 
+    if value == "-":
+        yield sys.stdin.buffer  # type: ignore[misc]
+        return
     try:
-        atomic_write(path, data, mode=0o600)
+        file = open(context.path(value), "rb")  # noqa: SIM115
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(what="file", name=value, next="name an existing file, or - for stdin") from None
     except OSError as error:
-        raise UsageError(message=f"{os.path.basename(path)} cannot be written: {error.strerror}") from None
+        raise UsageError(message=f"{value} cannot be read: {error.strerror}") from None
+    with file:
+        yield file
+
+
+def private_output(path: str, parts: Iterable[bytes]) -> tuple[int, str]:
+    """Write ``parts`` to ``path`` as a private file (0600), whole or not at all: its size and SHA-256."""
+    from hashlib import sha256
+    from secrets import token_hex
+
+    from kbtasks import fsio
+
+    folder = os.path.dirname(path) or "."
+    temporary = os.path.join(folder, f"{fsio.TEMPORARY_PREFIX}{os.getpid()}-{token_hex(6)}")
+    digest, size = sha256(), 0
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for part in parts:
+                file.write(part)
+                digest.update(part)
+                size += len(part)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UsageError(message=f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+    fsio.sync_directory(folder)
+    return size, digest.hexdigest()

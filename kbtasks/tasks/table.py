@@ -79,6 +79,7 @@ TABLE: dict[str, str] = {
     "resource.doctor": "resource_care",
     "resource.export": "resource_care",
     "resource.import": "resource_care",
+    "resource.vectors": "resource_care",
 }
 
 

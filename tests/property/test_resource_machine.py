@@ -83,7 +83,7 @@ class Machine(RuleBasedStateMachine):
             if name in self.gone:
                 self.memory("resource.get", identity(name), code=4)  # no resurrection
                 continue
-            code, out, _ = self.memory.run("resource.get", identity(name), "--json")
+            code, _out, _ = self.memory.run("resource.get", identity(name), "--json")
             if name in self.live:
                 assert code == 0  # nothing lost
             if code == 0:

@@ -70,7 +70,8 @@ class Memory:
     def run(self, *words: str, input: Any = None, store: bool = True) -> tuple[int, str, str]:
         """Exit code, stdout and stderr of ``kb WORDS``."""
         data = input if isinstance(input, bytes) else json.dumps(input).encode() if input is not None else b""
-        out, err, stdin = (io.TextIOWrapper(io.BytesIO(part), encoding="utf-8") for part in (b"", b"", data))
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)), encoding="utf-8")  # type: ignore[arg-type]
         old = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr, sys.stdin = out, err, stdin
         try:
