@@ -242,6 +242,7 @@ class FolderLock:
 
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
+_HERE = -100  # AT_FDCWD: a path is taken from the working directory
 
 
 def _renameat2(source: str, source_folder: int, target: str, target_folder: int, flags: int) -> bool:
@@ -264,18 +265,26 @@ def _renameat2(source: str, source_folder: int, target: str, target_folder: int,
     raise OSError(code, os.strerror(code), source, None, target)
 
 
-def exchange(staged: str, name: str, folder: int) -> None:
+def exchange(staged: str, name: str, folder: int, staged_folder: int | None = None) -> None:
     """Swap the file ``staged`` (a path) with ``name`` in the folder descriptor; ``staged`` then holds what was there.
 
-    Without renameat2 the old bytes are linked to ``staged`` first and the new ones renamed over: not one step, but
-    never a moment without a file.
+    staged_folder: descriptor that a relative ``staged`` belongs to. Without renameat2 the old bytes are linked to
+    ``staged`` first and the new ones renamed over: not one step, but never a moment without a file. OSError (EXDEV)
+    where the two are on different devices.
     """
-    if _renameat2(staged, -100, name, folder, _RENAME_EXCHANGE):  # -100: AT_FDCWD
+    at = _HERE if staged_folder is None else staged_folder
+    if _renameat2(staged, at, name, folder, _RENAME_EXCHANGE):
         return
     old = staged + ".old"
-    os.link(name, old, src_dir_fd=folder, follow_symlinks=False)
-    os.rename(staged, name, dst_dir_fd=folder)
-    os.rename(old, staged)
+    try:
+        os.unlink(old, dir_fd=staged_folder)  # a killed writer left it: a second name of what still stands at ``name``
+    except FileNotFoundError:
+        pass
+    os.link(name, old, src_dir_fd=folder, dst_dir_fd=staged_folder, follow_symlinks=False)
+    step("old-linked")
+    os.rename(staged, name, src_dir_fd=staged_folder, dst_dir_fd=folder)
+    step("new-renamed")
+    os.rename(old, staged, src_dir_fd=staged_folder, dst_dir_fd=staged_folder)
 
 
 def rename_exclusive(source: str, source_folder: int, target: str, target_folder: int) -> None:
@@ -283,4 +292,5 @@ def rename_exclusive(source: str, source_folder: int, target: str, target_folder
     if _renameat2(source, source_folder, target, target_folder, _RENAME_NOREPLACE):
         return
     os.link(source, target, src_dir_fd=source_folder, dst_dir_fd=target_folder, follow_symlinks=False)
+    step("target-linked")
     os.unlink(source, dir_fd=source_folder)

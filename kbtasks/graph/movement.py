@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks import fsio
 from kbtasks.graph.moving import edited
 from kbtasks.index.tables import bindable
 from kbtasks.vault.journal import Change
+from kbtasks.vault.places import revision_of
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
@@ -53,8 +53,9 @@ def apply_move(writer: Writer, plan: MovePlan) -> None:
         revisions[path] = fsio.revision(new)
         changes.append(Change("replace", path, data=new, expected=fsio.revision(old)))
     for old_path, new_path in sorted((*plan.notes.items(), *plan.files.items())):
-        expected = revisions.get(old_path) or fsio.revision(writer.read(old_path))
+        expected = revisions.get(old_path) or revision_of(writer.root, old_path)
         changes.append(Change("move", old_path, to=new_path, expected=expected))
+    changes += [Change("prune", folder) for folder in plan.folders]
     writer.commit(changes)
 
 

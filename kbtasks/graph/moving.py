@@ -8,8 +8,6 @@ links to other notes that the new name would capture. The form a link has (bare 
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import AlreadyExists, NotFound, Refused, UsageError
 from kbtasks.graph.moved import MovedNames
@@ -18,17 +16,16 @@ from kbtasks.index.names import IndexNames
 from kbtasks.index.tables import bindable
 from kbtasks.model.note import Link, Place
 from kbtasks.vault.names import file_keys, note_keys, without_note_suffix
-from kbtasks.vault.places import check_path
+from kbtasks.vault.places import check_new_name, other_spelling
 from kbtasks.vault.resolve import MARKDOWN_KINDS, resolve
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from sqlite3 import Connection
 
     from kbtasks.vault.names import Names
 
-#: Characters that end or split a wikilink: no link could ever name a note with them.
-_UNLINKABLE = re.compile(r"[#^|]|\[\[|\]\]")
 MAX_MOVED = 10_000
 
 
@@ -62,22 +59,19 @@ class Meaning:
 
 
 class MovePlan:
-    """What a move does. notes, files: old path -> new path. edits: by path and place. unsolved: links that cannot follow."""
+    """What a move does. notes, files: old path -> new path. edits: by path and place. unsolved: links that cannot follow.
 
-    __slots__ = ("edits", "files", "notes", "unsolved")
+    folders: those of a folder's move that may be empty afterwards, innermost first.
+    """
+
+    __slots__ = ("edits", "files", "folders", "notes", "unsolved")
 
     def __init__(self, notes: dict[str, str], files: dict[str, str]) -> None:
         self.notes = notes
         self.files = files
         self.edits: list[Edit] = []
         self.unsolved: list[tuple[str, int, str]] = []
-
-
-def check_new_name(path: str) -> None:
-    """Refuse a path that a wikilink could never name (``#``, ``^``, ``|``, ``[[``, ``]]``), or that leaves the vault."""
-    check_path(path)
-    if _UNLINKABLE.search(path):
-        raise UsageError(message=f"no link can lead to {path!r}: a note's name holds none of # ^ | [[ ]]")
+        self.folders: list[str] = []
 
 
 def plan_move(connection: Connection, root: str, source: str, target: str) -> MovePlan:
@@ -87,6 +81,9 @@ def plan_move(connection: Connection, root: str, source: str, target: str) -> Mo
     """
     notes, files = _moves(connection, root, source, target)
     plan = MovePlan(notes, files)
+    if source not in notes:
+        plan.folders = _folders(source, [*notes, *files])
+    foreign = _not_utf8(connection)
     names = MovedNames(IndexNames(connection), notes, files)
     placed: set[tuple[str, int]] = set()
     for path, link, meaning in _affected(connection, notes, files):
@@ -96,6 +93,8 @@ def plan_move(connection: Connection, root: str, source: str, target: str) -> Mo
             continue
         form = _form(link, new_source, meaning, names)
         edit = None
+        if path in foreign and form is not None and not (foreign[path] != "utf-16" and (link.raw + form).isascii()):
+            form = None  # the note's bytes can be read, but no such text can be put between them
         if form is not None and link.kind == "reference":
             edit = _definition_edit(root, path, link, form)
         elif form is not None:
@@ -128,6 +127,8 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
 
 def _moves(connection: Connection, root: str, source: str, target: str) -> tuple[dict[str, str], dict[str, str]]:
     if connection.execute("SELECT 1 FROM note WHERE path = CAST(? AS TEXT)", (bindable(source),)).fetchone():
+        if target.endswith("/"):  # into that folder, under its own name
+            target += os.path.basename(source)
         target = target if target.lower().endswith(".md") else target + ".md"
         notes, files = {source: target}, {}
     else:
@@ -147,14 +148,42 @@ def _moves(connection: Connection, root: str, source: str, target: str) -> tuple
         if old == new:
             raise UsageError(message=f"{old} is already there")
         check_new_name(new)
-        if (
-            os.path.lexists(os.path.join(root, new))
-            and new not in notes
-            and new not in files
-            and not _same(root, old, new)
-        ):
+        spelled = new if os.path.lexists(os.path.join(root, new)) else other_spelling(root, new)
+        if spelled is None or spelled in notes or spelled in files or _same(root, old, new) or _is_own(source, spelled):
+            continue
+        if spelled == new:
             raise AlreadyExists(path=new, next="choose another --to")
+        raise Refused(
+            message=f"{new} differs only by letter case or Unicode form from {spelled}, which is there",
+            next="choose another --to",
+        )
     return notes, files
+
+
+def _is_own(source: str, spelled: str) -> bool:
+    """Whether a name that is there in another spelling belongs to what moves (a rename of letter case only)."""
+    return spelled == source.rstrip("/") or source.startswith(spelled.rstrip("/") + "/")
+
+
+def _folders(source: str, paths: list[str]) -> list[str]:
+    """The folder that moves and those inside it that hold what moves, innermost first."""
+    top = source.rstrip("/")
+    found = {top}
+    for path in paths:
+        folder = os.path.dirname(path)
+        while len(folder) > len(top) and folder not in found:
+            found.add(folder)
+            folder = os.path.dirname(folder)
+    return sorted(found, key=lambda folder: (-folder.count("/"), folder))
+
+
+def _not_utf8(connection: Connection) -> dict[str, str]:
+    """Notes whose bytes are not UTF-8, and what they are; where that is wider than a byte, no link can be rewritten."""
+    rows = connection.execute(
+        "SELECT path, encoding FROM note WHERE encoding != 'utf-8'"
+        " OR path IN (SELECT path FROM problem WHERE code = 'not-utf-8')"
+    )
+    return {path: "utf-16" if encoding.startswith("utf-16") else "bytes" for path, encoding in rows}
 
 
 def _same(root: str, old: str, new: str) -> bool:

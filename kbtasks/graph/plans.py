@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import UsageError
 from kbtasks.vault.plan import ACTIVE, STATUSES
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.command import command
-from kbtasks.errors import UsageError
+from kbtasks.errors import Refused, UsageError
 from kbtasks.model.result import Result
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from typing import Any
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from kbtasks.vault.writer import Written
 
 _REVISION_HELP = "Write only if the note still has this revision (sha256:...)."
+_NUMBER = r"-?(?:0|[1-9][0-9]{0,18})(?:\.[0-9]{1,17})?"
 _NOTE_HELP = "The note: ID, path, title or alias."
 
 
@@ -57,16 +57,16 @@ def note_create(
     from kbtasks.vault.compose import check_kebab, check_tags, check_title, compose
     from kbtasks.vault.writer import Writer
 
-    path = id if id.lower().endswith(".md") else id + ".md"
-    title = check_title(title or path.rsplit("/", 1)[-1][:-3].replace("-", " "))
+    path = new_path(context, id)
+    title = check_title(title or title_of(path))
     meta = {
         "title": title,
-        "description": check_title(description) if description else None,
+        "description": check_title(description, "description") if description else None,
         "type": check_kebab("type", type),
         "status": check_kebab("status", status) if status else None,
-        "aliases": [check_title(each) for each in alias],
+        "aliases": [check_title(each, "alias") for each in alias],
         "tags": check_tags(tag),
-        "repository_scopes": [check_title(each) for each in scope],
+        "repository_scopes": [check_title(each, "scope") for each in scope],
     }
     text = text_of(context, body, body_file) or f"# {title}\n".encode()
     with Writer(context.vault) as writer:
@@ -118,17 +118,17 @@ def note_set(
     if status:
         changes["status",] = check_kebab("status", status)
     if description:
-        changes["description",] = check_title(description)
+        changes["description",] = check_title(description, "description")
     for name, values in (("tags", check_tags(tag)), ("aliases", alias), ("repository_scopes", scope)):
         if values:
-            changes[name,] = [check_title(each) for each in values]
+            changes[name,] = [check_title(each, name) for each in values]
     for each in field:
         name, equals, value = each.partition("=")
         if not equals or not name.strip():
             raise UsageError(message=f"--field takes name=value, not {each[:80]!r}")
-        changes[_key(name)] = _value(value)
+        _add(changes, name, _value(value))
     for each in unset:
-        changes[_key(each)] = ABSENT
+        _add(changes, each, ABSENT)
     if not changes:
         raise UsageError(message="note.set needs a field to set or --unset", next="kb note.set --help")
     path = path_of(context, note)
@@ -195,6 +195,25 @@ def note_replace(context: Context, note: str, expected_revision: str, body: str 
         return written("note.replace", writer.replace(path, old, replace_body(path, old, text)))
 
 
+def new_path(context: Context, id: str) -> str:
+    """The path of a new note called ``id``; UsageError for a name no link could lead to, Refused for one that is no note."""
+    from kbtasks.config import load_settings
+    from kbtasks.vault.places import check_new_name
+    from kbtasks.vault.walk import NOTE, Rules
+
+    path = id if id.lower().endswith(".md") else id + ".md"
+    check_new_name(path)
+    if Rules(load_settings(context.vault).ignore).admits(path) != NOTE:
+        raise Refused(message=f"{path} would not be read as a note (a guide, a folder of tools, or ignored by kb.toml)")
+    return path
+
+
+def title_of(path: str) -> str:
+    """The title of a note that was given none: the last part of its path, hyphens as blanks."""
+    name = path.rsplit("/", 1)[-1][:-3]
+    return name.replace("-", " ").strip() or name
+
+
 def path_of(context: Context, name: str) -> str:
     """The path of the note that ``name`` (ID, path, title, alias) names; NotFound or Ambiguous with candidates."""
     from kbtasks.graph.lookup import find_note
@@ -213,9 +232,11 @@ def text_of(context: Context, text: str, file: str) -> bytes:
 
 def written(task: str, done: Written, **more: Any) -> Result:
     """The result of a write: path, id, revision and whether anything changed."""
+    from kbtasks.vault.names import note_id
+
     data = {
         "task": task,
-        "id": done.path[:-3],
+        "id": note_id(done.path),
         "path": done.path,
         "revision": done.revision,
         "changed": done.changed,
@@ -228,19 +249,29 @@ def _text(data: dict[str, Any]) -> str:
     return f"{data['path']}  {'written' if data['changed'] else 'unchanged'}  {data['revision'][:19]}"
 
 
-def _key(name: str) -> tuple[str, ...]:
-    parts = tuple(part.strip() for part in name.split("."))
-    if not all(parts) or len(parts) > 2:
+def _add(changes: dict[tuple[str, ...], Any], name: str, value: Any) -> None:
+    """Take one field of ``--field`` or ``--unset``; UsageError where it is named twice, or inside a field that is."""
+    key = tuple(part.strip() for part in name.split("."))
+    if not all(key) or len(key) > 2 or not all(part.isprintable() for part in key):
         raise UsageError(message=f"a field is a name, or name.name in a mapping, not {name[:80]!r}")
-    return parts
+    if any(key == other or key[:1] == other or key == other[:1] for other in changes):
+        raise UsageError(message=f"the field {name!r} is given twice")
+    changes[key] = value
 
 
 def _value(text: str) -> Any:
     import json
+    import re
 
-    if text[:1] in ("[", "{", '"') or text in ("true", "false", "null") or text.lstrip("-").isdigit():
+    if text[:1] in ("[", "{", '"') or text in ("true", "false", "null") or re.fullmatch(_NUMBER, text):
         try:
-            return json.loads(text)
+            value = json.loads(text, parse_constant=str)
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        except RecursionError:
+            raise UsageError(message="a field's value is nested too deeply") from None
+        except UnicodeEncodeError:
+            raise UsageError(message="a field's value holds half a character (a lone surrogate)") from None
         except ValueError:
             return text
+        return value
     return text

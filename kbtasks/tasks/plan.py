@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kbtasks.command import command
 from kbtasks.errors import UsageError
 from kbtasks.model.result import Result
-from kbtasks.tasks.note import path_of, written
+from kbtasks.tasks.note import new_path, path_of, title_of, written
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from typing import Any
 
@@ -36,7 +35,7 @@ _ENTRY_HELP = {
         "title": "Its title (default: the last part of the ID).",
         "description": "One sentence (default: the outcome's first line).",
         "area": "What it belongs to, lower-case words joined by hyphens.",
-        "status": "Its status.",
+        "status": "Its status; plan.close ends it.",
         "scope": "A code path it changes, relative to the repository.",
         "tag": "A tag.",
         "assumption": "Something taken for granted.",
@@ -45,7 +44,7 @@ _ENTRY_HELP = {
         "step": "A step of the work.",
         "verification": "How it will be known to be done.",
     },
-    choices={"status": _STATUSES},
+    choices={"status": _STATUSES[:4]},
 )
 def plan_create(
     context: Context,
@@ -70,18 +69,17 @@ def plan_create(
 
     if not outcome.strip():
         raise UsageError(message="a plan has an outcome: what is true when it is done")
-    path = id if id.lower().endswith(".md") else id + ".md"
-    path = path if "/" in path else f"plans/{path}"
-    title = check_title(title or path.rsplit("/", 1)[-1][:-3].replace("-", " "))
+    path = new_path(context, id if "/" in id else f"plans/{id}")
+    title = check_title(title or title_of(path))
     needed = [path_of(context, each)[:-3] for each in depends_on]
     meta: dict[str, Any] = {
         "title": title,
-        "description": check_title(description or outcome.strip().splitlines()[0].strip()[:300].strip()),
+        "description": check_title(description or outcome.strip().splitlines()[0].strip()[:300].strip(), "description"),
         "type": "plan",
         "area": check_kebab("area", area),
         "status": status,
         "tags": check_tags(tag),
-        "repository_scopes": [check_title(each) for each in scope],
+        "repository_scopes": [check_title(each, "scope") for each in scope],
         "relations": {"depends-on": needed} if needed else {},
     }
     sections = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from kbtasks.errors import Refused
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from typing import Any
 
@@ -74,6 +74,8 @@ def _edit_mapping(text: str, node: yaml.MappingNode, path: tuple[str, ...], valu
     for number, (key, inner) in enumerate(node.value):
         if key.value != path[0]:
             continue
+        if inner.start_mark.index < key.start_mark.index:
+            raise Refused(message=f"the field {path[0]} repeats another one by an anchor; edit it by hand")
         start, end = _span(text, node, number)
         if len(path) == 2:
             if isinstance(inner, yaml.MappingNode) and not inner.flow_style and inner.value:
@@ -86,6 +88,10 @@ def _edit_mapping(text: str, node: yaml.MappingNode, path: tuple[str, ...], valu
             return text[:start] + text[end:]
         if isinstance(value, dict) and value:
             return text[:start] + block(path[0], value, indent) + text[end:]
+        if isinstance(inner, yaml.SequenceNode) and isinstance(value, list) and value:
+            changed = _edit_items(text, inner, value)
+            if changed is not None:
+                return changed
         if _is_one_line(inner):
             head = text[: inner.start_mark.index]
             space = " " if head.endswith(":") else ""
@@ -102,6 +108,55 @@ def _edit_mapping(text: str, node: yaml.MappingNode, path: tuple[str, ...], valu
         raise Refused(message="the front matter is written in braces; write it as lines first")
     last = _span(text, node, len(node.value) - 1)[1] if node.value else len(text)
     return _ended(text[:last]) + block(path[0], value if len(path) == 1 else {path[1]: value}, indent) + text[last:]
+
+
+def _edit_items(text: str, node: yaml.SequenceNode, value: list[Any]) -> str | None:
+    """``text`` with items added to the end of a list, or some taken out, the others as they are written; None where
+    the new list is another one."""
+    items = node.value
+    if not items or any(not node.start_mark.index <= item.start_mark.index < node.end_mark.index for item in items):
+        return None
+    kept = 0
+    keep = []
+    for number, item in enumerate(items):
+        if kept < len(value) and _is_written(item, value[kept]):
+            keep.append(number)
+            kept += 1
+    added = value[kept:]
+    if (added and len(keep) < len(items)) or not keep:
+        return None
+    if node.flow_style:
+        if not _is_one_line(node):
+            return None
+        places = [(item.start_mark.index, item.end_mark.index) for item in items]
+        gap = text[places[0][1] : places[1][0]] if len(places) > 1 else ", "
+        words = [text[places[number][0] : places[number][1]] for number in keep] + [flow(item) for item in added]
+        return text[: places[0][0]] + gap.join(words) + text[places[-1][1] :]
+    for number in reversed(range(len(items))):
+        start = text.rfind("\n", 0, items[number].start_mark.index) + 1
+        end = _line_end(text, items[number])
+        if number == len(items) - 1 and added:
+            dash = " " * node.start_mark.column
+            lines = "".join(f"{dash}- {flow(item)}\n" for item in added)
+            text = _ended(text[:end]) + lines + text[end:]
+        if number not in keep:
+            text = text[:start] + text[end:]
+    return text
+
+
+def _is_written(node: yaml.Node, value: Any) -> bool:
+    import yaml
+
+    if isinstance(node, yaml.ScalarNode):
+        return isinstance(value, str) and node.tag == "tag:yaml.org,2002:str" and node.value == value
+    return bool(_plain(node) == value)
+
+
+def _line_end(text: str, node: yaml.Node) -> int:
+    """Where the last line of a node ends, its line feed included, without the comments and blank lines after it."""
+    end = node.end_mark.index if _is_one_line(node) else _content_end(text, node.end_mark.index)
+    newline = text.find("\n", end)
+    return len(text) if newline < 0 else newline + 1
 
 
 def _composed(text: str) -> yaml.MappingNode | None:

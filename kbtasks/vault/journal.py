@@ -2,34 +2,38 @@
 
 A transaction stages every new file in ``.kbtasks/journal/<token>/``, writes a manifest (the point of no return),
 applies the changes and removes the journal. A writer killed before the manifest changed nothing; one killed after it is
-finished by the next command. A file is replaced by *exchange* (renameat2 with RENAME_EXCHANGE where the system has it):
-the bytes that come out are checked, so an editor that saved in the same moment gets its file back.
+finished by the next command.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-from typing import TYPE_CHECKING
+import stat
 
 from kbtasks import fsio
-from kbtasks.errors import AlreadyExists, KbError, NotFound, RevisionConflict
+from kbtasks.errors import KbError, Refused, RevisionConflict
 from kbtasks.fsio import step
-from kbtasks.vault import places
+from kbtasks.vault.applying import Application, keep_owner
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from typing import Any
 
 JOURNAL = ".kbtasks/journal"
 MANIFEST = "manifest.json"
+UNDO = "undo.json"
+TRASH = ".trash"
+_KINDS = ("create", "replace", "move", "prune")
+_MAX_MANIFEST = 64 << 20
 
 
 class Change:
     """One change to a file of the vault.
 
-    kind: ``create`` (``data``, never over another file), ``replace`` (``data`` over bytes of revision ``expected``), or
-        ``move`` (to the path ``to``, never over another file; ``expected`` is the revision that is moved).
+    kind: ``create`` (``data``, never over another file), ``replace`` (``data`` over bytes of revision ``expected``),
+        ``move`` (the bytes of revision ``expected`` to the path ``to``, never over another file), or ``prune`` (the
+        folder ``path`` goes if it is empty by then).
     path, to: vault-relative, POSIX separators.
     """
 
@@ -48,7 +52,7 @@ class Change:
 def commit(root: str, changes: list[Change]) -> None:
     """Apply ``changes`` in order, all or none; the caller holds the vault's write lock.
 
-    Raises RevisionConflict, AlreadyExists or NotFound, after undoing what was applied; nothing is lost then.
+    Raises RevisionConflict, AlreadyExists, NotFound or Refused, after undoing what was applied; nothing is lost then.
     """
     journal = os.path.join(root, JOURNAL)
     os.makedirs(journal, exist_ok=True)
@@ -57,16 +61,21 @@ def commit(root: str, changes: list[Change]) -> None:
     step("journal-made")
     try:
         entries = [_staged(root, folder, number, change) for number, change in enumerate(changes)]
-        _write_manifest(folder, entries)
+        _write_entries(folder, MANIFEST, entries)
+        step("manifest-written")
+        application = Application(root, folder)
         done: list[dict[str, Any]] = []
         try:
             for entry in entries:
-                _apply(root, folder, entry)
+                application.apply(entry)
                 done.append(entry)
                 step("applied")
         except (KbError, OSError):
+            _write_entries(folder, UNDO, done)  # from here on a kill leads back, not forward
+            step("undoing")
             for entry in reversed(done):
-                _undo(root, folder, entry)
+                application.undo(entry)
+                step("undone")
             raise
         step("all-applied")
     finally:
@@ -77,25 +86,25 @@ def commit(root: str, changes: list[Change]) -> None:
 def recover(root: str) -> list[str]:
     """Finish the transactions of killed writers and clear their debris; the caller holds the vault's write lock.
 
+    A journal that no writer of ours can have written (a vault may come from anywhere) is cleared, not applied.
     Returns the paths that someone changed in the meantime and that were therefore left as they are.
     """
     journal = os.path.join(root, JOURNAL)
     left: list[str] = []
-    try:
-        tokens = sorted(os.listdir(journal))
-    except (FileNotFoundError, NotADirectoryError):
-        return left
-    for token in tokens:
+    for token in sorted(os.listdir(journal)):
         folder = os.path.join(journal, token)
-        try:
-            with open(os.path.join(folder, MANIFEST), "rb") as file:
-                entries = json.loads(file.read())
-        except (OSError, ValueError):
-            entries = []  # killed before the point of no return: nothing was changed
+        if not stat.S_ISDIR(os.lstat(folder).st_mode):
+            os.unlink(folder)
+            continue
+        back = _entries(folder, UNDO)
+        for entry in reversed(back or []):
+            Application(root, folder).undo(entry)
+        entries = _entries(folder, MANIFEST) or [] if back is None else []
         moved = frozenset(entry["path"] for entry in entries if entry["kind"] == "move")
+        application = Application(root, folder, again=True, moved=moved)
         for entry in entries:
             try:
-                _apply(root, folder, entry, again=True, moved=moved)
+                application.apply(entry)
             except KbError:
                 left.append(entry["path"])
         _forget(folder)
@@ -105,126 +114,112 @@ def recover(root: str) -> list[str]:
 
 def is_pending(root: str) -> bool:
     """Whether a killed (or a running) writer left a journal."""
-    return os.path.isdir(os.path.join(root, JOURNAL))
+    try:
+        return stat.S_ISDIR(os.lstat(os.path.join(root, JOURNAL)).st_mode)
+    except OSError:
+        return False
 
 
 def _staged(root: str, folder: str, number: int, change: Change) -> dict[str, Any]:
-    entry: dict[str, Any] = {"kind": change.kind, "path": change.path, "to": change.to, "expected": change.expected}
-    if change.data is not None:
-        mode = 0o644
-        if change.kind == "replace":
-            mode = os.lstat(os.path.join(root, change.path)).st_mode & 0o777
-        entry["file"] = str(number)
-        entry["new"] = fsio.revision(change.data)
-        fsio.create_exclusive(os.path.join(folder, str(number)), change.data, mode=mode)
-        step("staged")
+    entry: dict[str, Any] = {
+        "number": number,
+        "kind": change.kind,
+        "path": change.path,
+        "to": change.to,
+        "expected": change.expected,
+        "new": None,
+    }
+    if change.data is None:
+        return entry
+    entry["new"] = fsio.revision(change.data)
+    old = None
+    mode = 0o666 & ~_umask()
+    if change.kind == "replace":
+        try:
+            old = os.lstat(os.path.join(root, change.path))
+        except FileNotFoundError:
+            raise RevisionConflict(path=change.path, expected=change.expected, actual="absent") from None
+        mode = old.st_mode & 0o7777
+        if old.st_nlink > 1:
+            raise Refused(
+                message=f"{change.path} has {old.st_nlink} names (hard links); a new version would part them",
+                next="replace the note by a copy of its own first (cp, then mv)",
+            )
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    handle = os.open(os.path.join(folder, str(number)), flags, 0o600)
+    try:
+        step("staging")
+        view = memoryview(change.data)
+        while view:
+            view = view[os.write(handle, view) :]
+        if old is not None:
+            keep_owner(handle, old)
+        os.fchmod(handle, mode)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    step("staged")
     return entry
 
 
-def _write_manifest(folder: str, entries: list[dict[str, Any]]) -> None:
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _write_entries(folder: str, name: str, entries: list[dict[str, Any]]) -> None:
     text = json.dumps(entries, ensure_ascii=True)
-    fsio.atomic_write(os.path.join(folder, MANIFEST), text.encode("ascii"), mode=0o600)
-    step("manifest-written")
+    fsio.atomic_write(os.path.join(folder, name), text.encode("ascii"), mode=0o600)
 
 
-def _apply(
-    root: str, folder: str, entry: dict[str, Any], *, again: bool = False, moved: frozenset[str] = frozenset()
-) -> None:
-    if entry["kind"] == "create":
-        _create(root, folder, entry, again=again)
-    elif entry["kind"] == "replace":
-        _replace(root, folder, entry, again=again, moved=moved)
-    else:
-        _move(root, entry["path"], entry["to"], entry["expected"], again=again)
-
-
-def _create(root: str, folder: str, entry: dict[str, Any], *, again: bool) -> None:
-    parent, name = places.open_parent(root, entry["path"], create=True)
+def _entries(folder: str, name: str) -> list[dict[str, Any]] | None:
+    """The entries of a manifest, none of them where it is not ours; None where there is no whole one."""
     try:
-        try:
-            os.link(os.path.join(folder, entry["file"]), name, dst_dir_fd=parent, follow_symlinks=False)
-        except FileExistsError:
-            if not (again and _revision_at(parent, name) == entry["new"]):
-                raise AlreadyExists(path=entry["path"]) from None
-        os.fsync(parent)
-    finally:
-        os.close(parent)
+        with open(os.path.join(folder, name), "rb") as file:
+            entries = json.loads(file.read(_MAX_MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return entries if isinstance(entries, list) and all(map(_is_ours, entries)) else []
 
 
-def _replace(root: str, folder: str, entry: dict[str, Any], *, again: bool, moved: frozenset[str]) -> None:
-    parent, name = places.open_parent(root, entry["path"])
-    staged = os.path.join(folder, entry["file"])
-    try:
-        actual = _revision_at(parent, name)
-        if again and (actual == entry["new"] or (actual is None and entry["path"] in moved)):
-            return  # done before the kill, or done and moved on
-        if actual != entry["expected"]:
-            raise RevisionConflict(path=entry["path"], expected=entry["expected"], actual=actual or "absent")
-        step("before-exchange")
-        fsio.exchange(staged, name, parent)
-        step("after-exchange")
-        came_out = _revision_of(staged)
-        if came_out != entry["expected"]:  # somebody saved between the look and the exchange: give it back
-            fsio.exchange(staged, name, parent)
-            raise RevisionConflict(path=entry["path"], expected=entry["expected"], actual=came_out or "absent")
-        os.fsync(parent)
-    finally:
-        os.close(parent)
+def _is_ours(entry: Any) -> bool:
+    if not isinstance(entry, dict) or set(entry) != {"number", "kind", "path", "to", "expected", "new"}:
+        return False
+    if not isinstance(entry["number"], int) or entry["kind"] not in _KINDS or not _is_inside(entry["path"]):
+        return False
+    needed = {"create": ["new"], "replace": ["new", "expected"], "move": ["to", "expected"], "prune": []}
+    if not all(isinstance(entry[name], str) for name in needed[entry["kind"]]):
+        return False
+    return entry["kind"] != "move" or _is_inside(entry["to"], or_trash=True)
 
 
-def _move(root: str, path: str, to: str, expected: str | None, *, again: bool) -> None:
-    source, source_name = places.open_parent(root, path)
-    try:
-        target, target_name = places.open_parent(root, to, create=True)
-        try:
-            actual = _revision_at(source, source_name)
-            if actual is None and again and _revision_at(target, target_name) == expected:
-                return
-            if actual is None:
-                raise NotFound(what="note", name=path)
-            if expected is not None and actual != expected:
-                raise RevisionConflict(path=path, expected=expected, actual=actual)
-            step("before-move")
-            try:
-                fsio.rename_exclusive(source_name, source, target_name, target)
-            except FileExistsError:
-                raise AlreadyExists(path=to) from None
-            step("after-move")
-            os.fsync(target)
-            os.fsync(source)
-        finally:
-            os.close(target)
-    finally:
-        os.close(source)
-
-
-def _undo(root: str, folder: str, entry: dict[str, Any]) -> None:
-    """Take back an applied change, unless somebody has changed the file since (then it is theirs)."""
-    if entry["kind"] == "move":
-        try:
-            _move(root, entry["to"], entry["path"], entry["expected"], again=False)
-        except KbError:
-            pass
-        return
-    parent, name = places.open_parent(root, entry["path"])
-    try:
-        if _revision_at(parent, name) == entry["new"]:
-            if entry["kind"] == "create":
-                os.unlink(name, dir_fd=parent)
-            else:
-                fsio.exchange(os.path.join(folder, entry["file"]), name, parent)
-    finally:
-        os.close(parent)
+def _is_inside(path: Any, *, or_trash: bool = False) -> bool:
+    """Whether a path leads to where notes may be: inside the vault, in no hidden folder (``.git``) but the trash."""
+    if not isinstance(path, str) or "\0" in path:
+        return False
+    parts = path.split("/")
+    if or_trash and parts[0] == TRASH:
+        parts = parts[1:]
+    return bool(parts) and all(part and not part.startswith(".") for part in parts)
 
 
 def _forget(folder: str) -> None:
-    """Remove a journal: its manifest first, so that a kill in between leaves only debris."""
+    """Remove a journal: its manifest first (that of an undo after it), so that a kill in between leaves only debris."""
+    for name in (MANIFEST, UNDO):
+        try:
+            os.unlink(os.path.join(folder, name))
+        except FileNotFoundError:
+            pass
+        step("manifest-removed")
     try:
-        os.unlink(os.path.join(folder, MANIFEST))
-    except FileNotFoundError:
-        pass
-    step("manifest-removed")
-    shutil.rmtree(folder, ignore_errors=True)
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+    except OSError:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
     step("journal-removed")
 
 
@@ -233,18 +228,3 @@ def _remove_if_empty(journal: str) -> None:
         os.rmdir(journal)
     except OSError:
         pass
-
-
-def _revision_at(parent: int, name: str) -> str | None:
-    try:
-        return fsio.revision(places.read_at(parent, name))
-    except FileNotFoundError:
-        return None
-
-
-def _revision_of(path: str) -> str | None:
-    try:
-        with open(path, "rb") as file:
-            return fsio.revision(file.read())
-    except FileNotFoundError:
-        return None

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
 from kbtasks.errors import Refused, UsageError
-from kbtasks.vault.compose import append, compose
-from kbtasks.vault.writer import editable, with_fields
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
@@ -34,6 +30,8 @@ def compose_plan(meta: dict[str, Any], outcome: str, sections: Mapping[str, Sequ
     meta: front matter (title, description, type, area, status ...). outcome: its first section's text.
     sections: heading -> list items; an empty list leaves the section out.
     """
+    from kbtasks.vault.compose import compose
+
     parts = [f"# {meta['title']}", "## Outcome", outcome.strip()]
     for heading, items in sections.items():
         if items:
@@ -46,6 +44,8 @@ def add_entries(path: str, old: bytes, entries: Sequence[tuple[str, str]], day: 
 
     day: the calendar date of dated entries (``2026-11-30``).
     """
+    from kbtasks.vault.compose import append
+
     _check_is_plan(path, old)
     new = old
     for kind, text in entries:
@@ -58,6 +58,8 @@ def add_entries(path: str, old: bytes, entries: Sequence[tuple[str, str]], day: 
 
 def close(path: str, old: bytes, status: str, entries: Sequence[tuple[str, str]], day: str) -> bytes:
     """``old`` with a terminal ``status`` and its last entries; Refused unless it then has result and durable memory."""
+    from kbtasks.vault.writer import with_fields
+
     if status not in TERMINAL:
         raise UsageError(message=f"a plan is closed as {', '.join(TERMINAL)}, not {status!r}")
     new = with_fields(path, add_entries(path, old, entries, day), {("status",): status})
@@ -71,20 +73,28 @@ def close(path: str, old: bytes, status: str, entries: Sequence[tuple[str, str]]
 
 
 def _check_is_plan(path: str, data: bytes) -> None:
+    from kbtasks.vault.writer import editable
+
     note = editable(path, data)
     if (note.type or "").casefold() != "plan":
         raise Refused(message=f"{path} is not a plan (its type is {note.type or 'not set'})", next="kb plan.list")
 
 
 def _has_text_under(path: str, data: bytes, heading: str) -> bool:
+    """Whether there is text in the section, or in one below it (as ``check`` looks at it)."""
+    from kbtasks.vault.writer import editable
+
     note = editable(path, data)
-    for section in note.sections:
-        if section.path and section.path[-1].casefold() == heading.casefold():
-            lines = data[section.start : section.end].splitlines()
-            return any(line.strip() for line in lines[1:])
-    return False
+    ends = {each.place.start: each.place.end for each in note.headings}
+    return any(
+        heading.casefold() in (part.casefold() for part in section.path)
+        and data[ends.get(section.start, section.start) : section.end].strip(b" \t\r\n=-")
+        for section in note.sections
+    )
 
 
 def _item(text: str) -> str:
     """``text`` as one list item: its further lines are indented below the first."""
+    import re
+
     return re.sub(r"\r?\n(?=.)", "\n  ", text.strip())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from kbtasks import fsio
 from kbtasks.errors import AlreadyExists, NotFound, Refused, RevisionConflict, Unavailable, UsageError
 from kbtasks.vault import fields, journal, places
 from kbtasks.vault.journal import Change
 
+TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from kbtasks.model.note import ParsedNote
 
-TRASH = ".trash"
-MAX_NOTE_BYTES = 16 << 20
+MAX_NOTE_BYTES = places.MAX_NOTE_BYTES
 
 
 class Written:
@@ -45,7 +44,10 @@ class Writer:
         self.left: list[str] = []
 
     def __enter__(self) -> Writer:
-        self._lock.__enter__()
+        try:
+            self._lock.__enter__()
+        except OSError as error:
+            raise _unwritable(self.root, error) from None
         try:
             ignore_derived(self.root)
             if journal.is_pending(self.root):
@@ -83,7 +85,15 @@ class Writer:
 
         parents: make missing folders (NotFound otherwise).
         """
-        places.check_path(path)
+        places.check_new_name(path)
+        if len(data) > MAX_NOTE_BYTES:
+            raise Refused(message=f"{path} would be larger than {MAX_NOTE_BYTES} bytes")
+        spelled = places.other_spelling(self.root, path)
+        if spelled is not None:
+            raise Refused(
+                message=f"{path} differs only by letter case or Unicode form from {spelled}, which is there",
+                next=f"use its spelling: {spelled}",
+            )
         folder = os.path.dirname(path)
         if not parents and folder and not os.path.isdir(os.path.join(self.root, folder)):
             raise NotFound(what="folder", name=folder, next="add --parents to make it")
@@ -111,37 +121,53 @@ class Writer:
 
     def trash(self, path: str, expected: str | None = None) -> str:
         """Move ``path`` to ``.trash/`` under the vault, beside earlier trash of that name; returns its path there."""
-        revision = fsio.revision(self.read(path, expected))
-        stem, dot, suffix = path.rpartition(".")
-        target = f"{TRASH}/{path}"
+        revision = places.revision_of(self.root, path)
+        if expected is not None and revision != expected:
+            raise RevisionConflict(path=path, expected=expected, actual=revision, next=f"kb show {path}")
+        stem, suffix = path[:-3], path[-3:]
+        target = f"{journal.TRASH}/{path}"
         number = 1
         while os.path.lexists(os.path.join(self.root, target)):
-            target = f"{TRASH}/{stem} {number}{dot}{suffix}"
+            ending = f" {number}{suffix}"
+            folder, slash, name = stem.rpartition("/")
+            while len(os.fsencode(name + ending)) > places.MAX_NAME_BYTES:
+                name = name[:-1]
+            target = f"{journal.TRASH}/{folder}{slash}{name}{ending}"
             number += 1
         self.commit([Change("move", path, to=target, expected=revision)])
         return target
 
 
 def with_fields(path: str, old: bytes, changes: Mapping[tuple[str, ...], Any]) -> bytes:
-    """The bytes of a note with front matter fields set or removed; Refused where that cannot be done in place."""
+    """The bytes of a note with front matter fields set or removed; Refused where that cannot be done in place.
+
+    A field that has the value already stays as it is written. What is read afterwards must be what was read before,
+    but for the fields asked for; a note where that fails is not written.
+    """
     note = editable(path, old)
-    head, fences = _front_matter(old, note)
+    expected = _changed(note.meta, changes)
+    wanted = {key: value for key, value in changes.items() if not _is_value(note.meta, key, value)}
+    if not wanted:
+        return old
+    head, (opening, closing) = _front_matter(old, note)
     text, newline = _with_line_feeds(head.decode("utf-8"))
-    newline = newline if head else newline_of(old)
-    for key, value in changes.items():
-        text = fields.edit(text, key, value)
-    if newline == "\r\n":
-        text = text.replace("\n", "\r\n")
-    opening, closing = fences
+    newline = newline_of(old) if newline is None else newline
+    for key, value in wanted.items():
+        try:
+            text = fields.edit(text, key, value)
+        except Refused as error:
+            raise Refused(message=f"{path}: {error.message}", next=error.next) from None
+    try:
+        encoded = text.replace("\n", newline).encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(message=f"a field of {path} would hold what is no text (half a character)") from None
+    line = newline.encode("ascii")
     if not opening:
-        if not text:
-            return old
         mark = b"\xef\xbb\xbf" if old.startswith(b"\xef\xbb\xbf") else b""
-        line = newline.encode("ascii")
-        new = mark + b"---" + line + text.encode("utf-8") + b"---" + line + old[len(mark) :]
+        new = mark + b"---" + line + encoded + b"---" + line + old[len(mark) :]
     else:
-        new = opening + text.encode("utf-8") + closing + old[note.body_start :]
-    _check_fields(path, new, changes)
+        new = opening + encoded + closing + old[note.body_start :]
+    _check_fields(path, editable(path, new), expected, wanted)
     return new
 
 
@@ -149,14 +175,19 @@ def editable(path: str, data: bytes) -> ParsedNote:
     """The parsed note; Refused unless its bytes are UTF-8 (other encodings can be read, but not edited in place)."""
     from kbtasks.vault.parse import parse_note
 
+    note = parse_note(path, data)
+    reason = f"it is {note.encoding.upper()}" if note.encoding != "utf-8" else ""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
+        reason = reason or f"byte {error.start} is not UTF-8"
+    if not reason and b"\r" in data and b"\n" not in data:
+        reason = "carriage returns alone end its lines"
+    if reason:
         raise Refused(
-            message=f"{path} is not UTF-8 (byte {error.start}), so it cannot be edited",
-            next="convert it to UTF-8 first",
-        ) from None
-    return parse_note(path, data)
+            message=f"{path} cannot be edited in place: {reason}", next="convert it to UTF-8 with line feeds first"
+        )
+    return note
 
 
 def newline_of(data: bytes) -> str:
@@ -194,25 +225,56 @@ def _front_matter(data: bytes, note: ParsedNote) -> tuple[bytes, tuple[bytes, by
     return b"".join(lines[1:closing]), (lines[0], b"".join(lines[closing:]))
 
 
-def _with_line_feeds(text: str) -> tuple[str, str]:
+def _with_line_feeds(text: str) -> tuple[str, str | None]:
+    """The text with line feeds, and the line end it had (None where it has no line)."""
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         return text.replace("\r\n", "\n"), "\r\n"
-    return text, "\n"
+    return text, "\n" if text else None
 
 
-def _check_fields(path: str, new: bytes, changes: Mapping[tuple[str, ...], Any]) -> None:
-    """What was asked for must be what a reader now reads; a note where that fails is not written."""
-    meta = editable(path, new).meta
-    for key, value in changes.items():
-        found: Any = meta
-        for part in key:
-            found = found.get(part, fields.ABSENT) if isinstance(found, dict) else fields.ABSENT
-        wanted = value
-        if isinstance(wanted, tuple):
-            wanted = list(wanted)
-        if found != wanted and not (isinstance(wanted, fields.Absent) and isinstance(found, fields.Absent)):
-            raise UsageError(
-                message=f"{'.'.join(key)} of {path} cannot be set to {value!r}: it would be read as {found!r}"
+def _changed(meta: dict[str, Any], changes: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+    """What must be read after ``changes``: every field that was not named stays as it was."""
+    whole = dict(meta)
+    for (name, *inner), value in changes.items():
+        if inner:
+            old = whole.get(name)
+            new: Any = _changed(old if isinstance(old, dict) else {}, {tuple(inner): value}) or fields.ABSENT
+        else:
+            new = value
+        if isinstance(new, fields.Absent):
+            whole.pop(name, None)
+        else:
+            whole[name] = list(new) if isinstance(new, tuple) else new
+    return whole
+
+
+def _is_value(meta: Any, key: tuple[str, ...], value: Any) -> bool:
+    for part in key:
+        meta = meta.get(part, fields.ABSENT) if isinstance(meta, dict) else fields.ABSENT
+    return _same(meta, value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equality that tells 1, 1.0 and true apart, and looks at any absence as the same."""
+    if isinstance(one, fields.Absent) or isinstance(other, fields.Absent):
+        return isinstance(one, fields.Absent) and isinstance(other, fields.Absent)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def _check_fields(path: str, note: ParsedNote, expected: dict[str, Any], wanted: Mapping[tuple[str, ...], Any]) -> None:
+    if _same(note.meta, expected):
+        return
+    for name in sorted({*expected, *note.meta}, key=lambda name: (name not in {key[0] for key in wanted}, name)):
+        found, right = note.meta.get(name, fields.ABSENT), expected.get(name, fields.ABSENT)
+        if not _same(found, right):
+            what = "be gone" if isinstance(found, fields.Absent) else f"be read as {str(found)[:80]!r}"
+            raise Refused(
+                message=f"the front matter of {path} cannot be changed in place: {name} would {what}",
+                next="a repeated key, an anchor, a merge or a number too large stands in the way; edit it by hand",
             )
 
 
