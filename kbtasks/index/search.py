@@ -133,10 +133,13 @@ def optimize(connection: Connection) -> None:
 
 def faults(connection: Connection) -> list[str]:
     """What an integrity check of the search tables against their text finds wrong, as sentences; empty when sound."""
-    from sqlite3 import DatabaseError
+    from sqlite3 import DatabaseError, OperationalError
 
-    connection.create_function("kb_grams", 1, tokens.grams, deterministic=True)
-    connection.create_function("kb_spaced", 1, tokens.spaced, deterministic=True)
+    for name, function in (("kb_grams", tokens.grams), ("kb_spaced", tokens.spaced)):
+        try:
+            connection.execute(f"SELECT {name}('')")
+        except OperationalError:  # not known to this connection yet; a known one may be in use by FTS5 and cannot be replaced
+            connection.create_function(name, 1, function, deterministic=True)
     found = []
     for table in ("search", "search_grams"):
         try:

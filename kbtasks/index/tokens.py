@@ -41,7 +41,7 @@ _BETWEEN = (
     "\u3000-\u3004\u3008-\u301f\ufe00-\ufe0f\U0001f000-\U0001faff"
 )
 
-_WORD = r"(?:[^\W{0}{1}]|[.\-/+#{1}])+|[{0}]+"
+_WORD = r"(?:[^\W{0}{1}]|[.\-/+#{1}{2}])+|[{0}]+"
 _ASCII_WORD = r"[A-Za-z0-9_.\-/+#]+"
 #: Identifiers longer than this are not kept whole: links, base64 lines.
 _RUN = r"[A-Za-z0-9]+"
@@ -72,7 +72,7 @@ def _pattern(source: str) -> re.Pattern[str]:
     """Compiled on first use: a search of plain ASCII needs only one of them."""
     found = _compiled.get(source)
     if found is None:
-        found = _compiled[source] = re.compile(source.format(UNSPACED, _MARKS) if "{0}" in source else source)
+        found = _compiled[source] = re.compile(source.format(UNSPACED, _MARKS, _UNCASED) if "{0}" in source or "{1}" in source else source)
     return found
 
 
@@ -110,14 +110,14 @@ def is_letter(char: str) -> bool:
     """Whether a word that ends beside ``char`` is part of a longer one: a letter, digit or mark, not unspaced."""
     if char.isascii():
         return char.isalnum()
-    return (char.isalnum() or _pattern("[{1}]").match(char) is not None) and _pattern("[{0}]").match(char) is None
+    return (char.isalnum() or _pattern("[{1}{2}]").match(char) is not None) and _pattern("[{0}]").match(char) is None
 
 
 def pieces(word: str) -> list[str]:
     """The runs of letters and digits in a folded ``word``, as unicode61 cuts it."""
     if word.isascii():
         return _pattern("[a-z0-9]+").findall(word)
-    return _pattern(r"(?:[^\W_]|[{1}{0}])+").findall(word)
+    return _pattern(r"(?:[^\W_]|[{1}{0}{2}])+").findall(word)
 
 
 def is_plain(piece: str) -> bool:
