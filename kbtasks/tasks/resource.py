@@ -152,7 +152,12 @@ def resource_delete(context: Context, id: str, store: str = "", exit_compat: boo
         with open_store(path, write=True) as connection, transaction(connection):
             at = records.delete(connection, id)
     data = {"deleted": at is not None, "remoteSync": "pending_explicit_sync" if at else "not_attempted"}
-    return answer("resource-delete", {**data, "id": id, "deletedAt": at}, compat=data if exit_compat else None)
+    full = {**data, "id": id, "deletedAt": at}
+    return answer("resource-delete", full, compat=data if exit_compat else None, text=_render_deletion)
+
+
+def _render_deletion(data: dict[str, Any]) -> str:
+    return "deleted here; copies elsewhere go with the next sync" if data["deleted"] else "there is no such resource"
 
 
 @compatible("resource.status")

@@ -86,7 +86,15 @@ def resource_pull(
         compat=compat if exit_compat else None,
         exit_code=9 if failed or aside else 0,
         notes=_notes(results),
+        text=_render,
     )
+
+
+def _render(data: dict[str, Any]) -> str:
+    counts = (
+        "{added} added, {updated} updated, {unchanged} unchanged, {skippedDeleted} deleted before, {skippedOlder} older"
+    )
+    return f"{data['state']}: {data['received']} items in {data['pages']} pages: " + counts.format(**data)
 
 
 def _notes(results: list[dict[str, Any]]) -> list[str]:
