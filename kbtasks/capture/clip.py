@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from kbtasks.capture import bundle, manifest
 from kbtasks.capture.assets import Limits, collect
 from kbtasks.capture.bundle import BundleFile
-from kbtasks.capture.fetch import Fetcher
+from kbtasks.capture.facts import refresh_target
+from kbtasks.capture.fetch import MAX_REDIRECTS, Fetcher
 from kbtasks.capture.guard import parse_url
 from kbtasks.capture.judge import judge
 from kbtasks.capture.needs import WEB, need
@@ -95,11 +96,16 @@ class Clip:
         return page
 
     def _http(self, url: str) -> Page:
-        answer = self.fetcher.fetch(url, deadline=self.deadline)
-        page = Page(answer.body, method="http", url=answer.url, content_type=answer.headers.get("content-type", ""))
-        page.status_code, page.cut, page.hops = answer.status, answer.cut, answer.hops
-        self._refuse_gone(page)
-        return page
+        hops: list[tuple[int, str]] = []
+        while True:
+            answer = self.fetcher.fetch(url, deadline=self.deadline)
+            page = Page(answer.body, method="http", url=answer.url, content_type=answer.headers.get("content-type", ""))
+            page.status_code, page.cut, page.hops = answer.status, answer.cut, [*hops, *answer.hops]
+            self._refuse_gone(page)
+            further = refresh_target(answer.body, answer.url)
+            if further is None or len(page.hops) >= MAX_REDIRECTS:
+                return page
+            hops, url = [*page.hops, (answer.status, redact_url(answer.url))], further
 
     def _refuse_gone(self, page: Page) -> None:
         """NotFound or Unavailable for an answer that is no page at all: there is nothing to keep, and no other route to try."""
@@ -154,7 +160,13 @@ class Clip:
 
     def _attempt(self, method: str, outcome: str, code: int | None, message: str) -> None:
         self.attempts.append(
-            {"method": method, "outcome": outcome, "status_code": code, "message": redact_text(message)[:500]}
+            {
+                "at": manifest.now(),
+                "method": method,
+                "outcome": outcome,
+                "status_code": code,
+                "message": redact_text(message)[:500],
+            }
         )
 
     def _wants_browser(self, page: Page) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _LANGUAGE = re.compile(r"^(?:language|lang|highlight-source|highlight|brush:?)-?([a-z0-9+#._-]{1,30})$")
+_BRUSH = re.compile(r"brush:\s{0,3}[a-z0-9+#._-]{1,30}")
 _LINE_NUMBERS = frozenset((
     "lineno", "linenos", "linenumber", "line-number", "line-numbers", "ln", "gutter", "hljs-ln-numbers", "blob-num",
     "rouge-gutter", "linenodiv",
@@ -29,8 +30,11 @@ def language_of(element: HtmlElement) -> str:
         named = (node.get("data-lang") or node.get("data-language") or "").strip().lower()
         if re.fullmatch(r"[a-z0-9+#._-]{1,30}", named):
             return named
-        for word in words_of(node):
-            found = _LANGUAGE.match(word)
+        for word in [
+            *words_of(node),
+            *(found.group() for found in _BRUSH.finditer((node.get("class") or "").lower()[:500])),
+        ]:
+            found = _LANGUAGE.match(word.replace(" ", ""))
             if found and found.group(1) not in ("highlight", "none", "plaintext", "text", "numbers"):
                 return found.group(1)
     return ""

@@ -46,10 +46,27 @@ _CHALLENGE_TITLES = (
     "human verification",
     "pardon our interruption",
 )
+_MARKUP = re.compile(rb"<(?:script|style)[^>]{0,200}>[^<]{0,4096}|<[^>]{0,1000}>", re.IGNORECASE)
+_REFRESH = re.compile(
+    rb"""<meta[^>]{0,100}http-equiv\s{0,4}=\s{0,4}["']?refresh["']?[^>]{0,100}content\s{0,4}=\s{0,4}["']?\s{0,4}(\d{1,3})\s{0,4}[;,]\s{0,4}(?:url\s{0,4}=\s{0,4})?["']?([^"'>\s]{1,2000})""",
+    re.IGNORECASE,
+)
 _PAYWALL = frozenset((
     "paywall", "pay-wall", "paywalled", "paywall-content", "regwall", "meteredcontent", "piano-offer",
     "paywall-offer", "subscriber-only", "premium-wall",
 ))  # fmt: skip
+
+
+def refresh_target(data: bytes, page_url: str) -> str | None:
+    """Where a page that only sends its reader on leads: the address of a meta refresh within 5 seconds in a page of few words."""
+    if len(data) > 4096:
+        return None
+    found = _REFRESH.search(data)
+    if not found or int(found.group(1)) > 5 or len(_MARKUP.sub(b"", data).split()) > 30:
+        return None
+    target = absolute(found.group(2).decode("utf-8", "replace").replace("&amp;", "&"), page_url)
+    same = target is not None and target.partition("#")[0] == page_url.partition("#")[0]
+    return target if target and target.startswith("http") and not same else None
 
 
 class Facts:

@@ -96,10 +96,10 @@ class Footnotes:
         """The notes that were mentioned, as Markdown footnote definitions."""
         found: list[Block] = []
         done: set[HtmlElement] = set()
+        writer.skip |= self._back
         while len(done) < len(self._labels):  # a note may mention another
             for note, label in [item for item in self._labels.items() if item[0] not in done]:
                 done.add(note)
-                writer.skip |= self._back
                 lines: list[str] = []
                 for block in writer.blocks(note):
                     if lines:

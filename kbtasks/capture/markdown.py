@@ -83,11 +83,12 @@ class Writer:
         return tag_of(element) in ("math", "kb-math") and mathml.is_display(element)
 
     def _flush(self, run: list[Token], found: list[Block]) -> None:
-        if run:
-            text = write(self._linked(run))
+        """Add the words gathered so far as paragraphs; two line breaks in a row part them."""
+        for part in _parted(run):
+            text = write(self._linked(part))
             if text:
                 found.append(text.split("\n"))
-            run.clear()
+        run.clear()
 
     def _linked(self, run: list[Token]) -> list[Token]:
         """The words of a line inside a link that spans blocks, as that link."""
@@ -324,6 +325,21 @@ class Writer:
             self.pictures.append(picture)
             address = f"\x02{picture.number}\x03"
         return [("l", ""), ("t", f"{kind}: {title}" if title else kind), ("k", address)]
+
+
+def _parted(run: list[Token]) -> list[list[Token]]:
+    """``run`` cut where two line breaks follow each other outside of emphasis and links."""
+    parts: list[list[Token]] = [[]]
+    depth = breaks = 0
+    for token in run:
+        kind = token[0]
+        depth += (kind in "ol") - (kind in "xk")
+        breaks = breaks + 1 if kind == "b" else breaks if kind == "s" else 0
+        if breaks > 1 and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
 
 
 def mathml_alt(alt: str) -> str:

@@ -88,7 +88,13 @@ class PdfCapture:
             self.warnings.append({"code": answer.cut, "message": "the PDF did not come whole; what came was read"})
         self.final, self.hops = answer.url, answer.hops
         self.attempts.append(
-            {"method": "http", "outcome": "read", "status_code": answer.status, "message": f"{len(answer.body)} bytes"}
+            {
+                "at": manifest.now(),
+                "method": "http",
+                "outcome": "read",
+                "status_code": answer.status,
+                "message": f"{len(answer.body)} bytes",
+            }
         )
         return answer.body
 
@@ -180,7 +186,13 @@ class PdfCapture:
             ),
         ]
         self.attempts.append(
-            {"method": "pdf", "outcome": status, "status_code": None, "message": f"{len(pages)} pages, {words} words"}
+            {
+                "at": manifest.now(),
+                "method": "pdf",
+                "outcome": status,
+                "status_code": None,
+                "message": f"{len(pages)} pages, {words} words",
+            }
         )
         document: dict[str, Any] = {
             "schema": "kbtasks/capture-manifest/1",

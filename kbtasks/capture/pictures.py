@@ -99,7 +99,9 @@ def address_of(image: HtmlElement, base: str) -> str:
     lazy = next((value for name in LAZY if (value := (image.get(name) or "").strip())), "")
     found = [_largest(image.get(name) or "") for name in LAZY_SETS if image.get(name)]
     parent = image.getparent()
-    if not any(found) and (is_placeholder(src) and not lazy) and parent is not None and tag_of(parent) == "picture":
+    while parent is not None and tag_of(parent) == "source":  # the parser does not know that source is empty
+        parent = parent.getparent()
+    if not any(found) and is_placeholder(src) and not lazy and parent is not None and tag_of(parent) == "picture":
         for source in parent.iter("source"):
             found += [_largest(source.get(name) or "") for name in LAZY_SETS if source.get(name)]
     order = [*found, lazy, src] if lazy or is_placeholder(src) else [*found, src, lazy]

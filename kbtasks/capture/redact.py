@@ -34,6 +34,8 @@ _COMMON_WORDS = frozenset((
     "key", "code", "state", "hash", "policy", "st", "se", "sp", "sv", "sr", "sid", "pin", "reset", "invite",
     "expires", "nonce", "ticket", "session", "magic", "auth",
 ))  # fmt: skip
+_JWT = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{8,2000}")
+_AUTH = re.compile(r"(?:^|[_.-])(?:auth|hdnea|hdnts|hdntl)(?:[_.-]|$)|auth(?:key|sign|code)$")
 _URL = re.compile(r"https?://[^\s<>\"'`]{1,8192}", re.IGNORECASE)
 _HEADER = re.compile(r"(?i)\b(authorization|cookie|set-cookie|proxy-authorization)\s*[:=]\s*[^\r\n]{1,4096}")
 
@@ -43,7 +45,9 @@ def is_secret(name: str, value: str) -> bool:
     plain = "".join(char for char in unquote(name).lower() if char.isalnum())
     if not value:
         return False
-    if any(part in plain for part in _PART):
+    if _JWT.match(value):
+        return True
+    if any(part in plain for part in _PART) or _AUTH.search(unquote(name).lower()):
         return True
     if plain not in _EXACT:
         return False

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -104,3 +110,45 @@ def test_proxies_of_the_environment_are_not_used(server: Site, monkeypatch: pyte
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     assert get(server, "/").status == 200
+
+
+def test_tls_is_checked_for_the_name_not_the_pinned_address(tmp_path: Path) -> None:
+    """A certificate of the host's name is accepted at the pinned address; for another name it is refused."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", certificate,
+         "-subj", "/CN=tls.example", "-addext", "subjectAltName=DNS:tls.example", "-days", "2"], check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+
+    def serve() -> None:
+        for _ in range(3):
+            try:
+                client, _ = listener.accept()
+                with context.wrap_socket(client, server_side=True) as stream:
+                    stream.recv(4096)
+                    stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret")
+            except OSError:
+                continue
+
+    threading.Thread(target=serve, daemon=True).start()
+    from kbtasks.capture.fetch import Fetcher
+
+    trusting = Fetcher(
+        timeout=8,
+        allow_private=True,
+        resolver=lambda *_: ["127.0.0.1"],
+        tls=ssl.create_default_context(cafile=certificate),
+    )
+    assert trusting.fetch(f"https://tls.example:{port}/").body == b"secret"
+    with pytest.raises(Unavailable, match="certificate"):
+        trusting.fetch(f"https://other.example:{port}/")
+    with pytest.raises(Unavailable, match="certificate"):
+        Fetcher(timeout=8, allow_private=True, resolver=lambda *_: ["127.0.0.1"]).fetch(f"https://tls.example:{port}/")
+    listener.close()
