@@ -6,7 +6,7 @@ from kbtasks import fsio
 from kbtasks.graph.moving import edited
 from kbtasks.index.tables import bindable
 from kbtasks.vault.journal import Change
-from kbtasks.vault.places import revision_of
+from kbtasks.vault.places import read, revision_of
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -42,21 +42,25 @@ def plan_document(plan: MovePlan) -> dict[str, Any]:
 
 def apply_move(writer: Writer, plan: MovePlan) -> None:
     """Carry out ``plan`` under the writer's lock: links first, then the moves, all or none."""
-    by_path: dict[str, list[Edit]] = {}
-    for edit in plan.edits:
-        by_path.setdefault(edit.path, []).append(edit)
-    changes = []
-    revisions: dict[str, str] = {}
-    for path, edits in sorted(by_path.items()):
-        old = writer.read(path)
-        new = edited(old, edits)
-        revisions[path] = fsio.revision(new)
-        changes.append(Change("replace", path, data=new, expected=fsio.revision(old)))
+    changes = edits_as_changes(writer.root, plan.edits)
+    revisions = {change.path: fsio.revision(change.data or b"") for change in changes}
     for old_path, new_path in sorted((*plan.notes.items(), *plan.files.items())):
         expected = revisions.get(old_path) or revision_of(writer.root, old_path)
         changes.append(Change("move", old_path, to=new_path, expected=expected))
     changes += [Change("prune", folder) for folder in plan.folders]
     writer.commit(changes)
+
+
+def edits_as_changes(root: str, edits: list[Edit]) -> list[Change]:
+    """The replaced notes that ``edits`` make, by path; Refused where a note is no longer as the index has it."""
+    by_path: dict[str, list[Edit]] = {}
+    for edit in edits:
+        by_path.setdefault(edit.path, []).append(edit)
+    changes = []
+    for path, listed in sorted(by_path.items()):
+        old = read(root, path)
+        changes.append(Change("replace", path, data=edited(old, listed), expected=fsio.revision(old)))
+    return changes
 
 
 def links_to(connection: Connection, path: str) -> list[dict[str, Any]]:

@@ -83,7 +83,7 @@ def plan_move(connection: Connection, root: str, source: str, target: str) -> Mo
     plan = MovePlan(notes, files)
     if source not in notes:
         plan.folders = _folders(source, [*notes, *files])
-    foreign = _not_utf8(connection)
+    foreign = not_utf8(connection)
     names = MovedNames(IndexNames(connection), notes, files)
     placed: set[tuple[str, int]] = set()
     for path, link, meaning in _affected(connection, notes, files):
@@ -91,14 +91,7 @@ def plan_move(connection: Connection, root: str, source: str, target: str) -> Mo
         new_source = notes.get(path, path)
         if _keeps(link, new_source, names, meaning):
             continue
-        form = _form(link, new_source, meaning, names)
-        edit = None
-        if path in foreign and form is not None and not (foreign[path] != "utf-16" and (link.raw + form).isascii()):
-            form = None  # the note's bytes can be read, but no such text can be put between them
-        if form is not None and link.kind == "reference":
-            edit = _definition_edit(root, path, link, form)
-        elif form is not None:
-            edit = Edit(path, link.place, link.raw, respelled(link, form), is_value=link.kind == "relation")
+        edit = edit_for(root, path, new_source, link, meaning, names, foreign)
         if edit is None:
             plan.unsolved.append((path, link.place.line, link.raw))
         elif (path, edit.start) not in placed:  # several links may share a reference definition
@@ -106,6 +99,22 @@ def plan_move(connection: Connection, root: str, source: str, target: str) -> Mo
             plan.edits.append(edit)
     plan.edits.sort(key=lambda edit: (edit.path, edit.start))
     return plan
+
+
+def edit_for(
+    root: str, path: str, source: str, link: Link, meaning: Meaning, names: Names, foreign: dict[str, str]
+) -> Edit | None:
+    """The edit by which ``link`` keeps (or gets back) its meaning; None where no spelling of it can.
+
+    path: where the note that holds it is now; source: where it will be. names: the vault's names then.
+    foreign: the notes that are not UTF-8 (``not_utf8``).
+    """
+    form = _form(link, source, meaning, names)
+    if form is None or (path in foreign and (foreign[path] == "utf-16" or not (link.raw + form).isascii())):
+        return None  # a note's bytes may be read well, and yet no such text can be put between them
+    if link.kind == "reference":
+        return _definition_edit(root, path, link, form)
+    return Edit(path, link.place, link.raw, respelled(link, form), is_value=link.kind == "relation")
 
 
 def edited(data: bytes, edits: list[Edit]) -> bytes:
@@ -177,7 +186,7 @@ def _folders(source: str, paths: list[str]) -> list[str]:
     return sorted(found, key=lambda folder: (-folder.count("/"), folder))
 
 
-def _not_utf8(connection: Connection) -> dict[str, str]:
+def not_utf8(connection: Connection) -> dict[str, str]:
     """Notes whose bytes are not UTF-8, and what they are; where that is wider than a byte, no link can be rewritten."""
     rows = connection.execute(
         "SELECT path, encoding FROM note WHERE encoding != 'utf-8'"
@@ -240,7 +249,8 @@ def _keeps(link: Link, source: str, names: Names, meaning: Meaning) -> bool:
     found = resolve(link, source, names)
     if found.state not in ("ok", "attachment") or found.target != meaning.target:
         return False
-    return (found.obsidian or not meaning.obsidian) and (found.how == "relative" or meaning.how != "relative")
+    is_relative = found.how == "relative" or "/" not in source
+    return (found.obsidian or not meaning.obsidian) and (is_relative or meaning.how != "relative")
 
 
 def _form(link: Link, source: str, meaning: Meaning, names: Names) -> str | None:

@@ -89,7 +89,7 @@ def update_catalog(root: str, cache: str, *, dry_run: bool = False) -> list[dict
         "path": path,
         "applied": not dry_run,
         "message": "the catalog's region lists what the vault holds now",
-        "diff": _diff(path, data, new),
+        "diff": diff_of(path, data, new),
     }
     if dry_run:
         return [entry]
@@ -171,7 +171,8 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _diff(path: str, old: bytes, new: bytes) -> str:
+def diff_of(path: str, old: bytes, new: bytes) -> str:
+    """How ``new`` differs from ``old``, as a unified diff with one line around each change."""
     from difflib import unified_diff
 
     before, after = (data.decode("utf-8", "replace").splitlines() for data in (old, new))

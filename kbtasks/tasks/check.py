@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         "obsidian": "List also the links that Obsidian itself would not follow, as errors.",
         "catalog": "Judge the catalog page too.",
         "limit": "At most this many findings are listed, 1 to 100000.",
-        "fix": "Mend what is mechanical and reversible: bring the catalog's region up to date.",
+        "fix": "Mend what is mechanical and reversible: links to notes renamed outside kb, the catalog's region.",
         "dry_run": "With --fix: show what would be changed and change nothing.",
     },
     choices={"severity": ("error", "advice")},
@@ -45,22 +45,22 @@ def check(
 
     Exit 3 when there are any. Headings and blocks that are gone, names that several notes claim, and scopes that
     vanished are advice: listed, but no reason to fail. With --repo the scopes of current notes are looked for in the
-    code. --no-catalog leaves the catalog to whoever integrates.
+    code. --no-catalog leaves the catalog to whoever integrates. --fix rewrites links whose note was renamed (Git knows
+    it, or one note alone has that file name), all or none, and shows each change; --dry-run only shows them.
     """
     from kbtasks.graph import check as checks
     from kbtasks.index.view import open_view
+    from kbtasks.tasks.fixes import apply_fixes
 
     if not 1 <= limit <= 100_000:
         raise UsageError(message=f"--limit takes 1 to 100000, not {limit}")
     if dry_run and not fix:
         raise UsageError(message="--dry-run belongs to --fix", next="kb check --fix --dry-run")
+    fixes = apply_fixes(context, code, folder, catalog=catalog, dry_run=dry_run) if fix else []
     with open_view(context.vault, context.cache) as view:
         found = checks.find_faults(view.connection, repository=context.repository, obsidian=obsidian)
         if catalog:
             found += catalog_faults(view)
-    fixes = _fixes(context, dry_run=dry_run) if fix and catalog else []
-    if any(each["applied"] for each in fixes):
-        found = [finding for finding in found if finding.code != "stale-catalog"]
     found = checks.select(checks.in_order(found), codes=code, folder=folder, severity=severity)
     errors = sum(not finding.advice for finding in found)
     found.sort(key=lambda finding: finding.advice)
@@ -78,17 +78,6 @@ def check(
     if len(found) > limit:
         notes.append(f"only {limit} of {len(found)} are listed; --limit shows more")
     return Result("check", data, text=_text, exit_code=3 if errors else 0, tail="problems", notes=notes)
-
-
-def _fixes(context: Context, *, dry_run: bool) -> list[dict[str, Any]]:
-    """Bring the catalog's region up to date, or only show how: an entry per file that differs."""
-    from kbtasks.index.catalog import update_catalog
-    from kbtasks.index.region import MalformedCatalog
-
-    try:
-        return update_catalog(context.vault, context.cache, dry_run=dry_run)
-    except MalformedCatalog:
-        return []  # it is among the findings
 
 
 def catalog_faults(view: View) -> list[Finding]:
