@@ -53,7 +53,17 @@ def commands(notes: int) -> dict[str, list[str]]:
         "backlinks (a hub, first 100)": [*start, "backlinks", hub, "--root", ".", "--json"],
         "links --depth 1": [*start, "links", near, "--root", ".", "--json"],
         "links --depth 3": [*start, "links", near, "--depth", "3", "--root", ".", "--json"],
-        "context": [*start, "context", "packages/p0/src/m0/x.py", "--root", ".", "--repo", ".", "--json"],
+        "context (no note matches)": [*start, "context", "packages/none/x.py", "--root", ".", "--repo", ".", "--json"],
+        "context (500 notes match)": [
+            *start,
+            "context",
+            "packages/p0/src/m0/x.py",
+            "--root",
+            ".",
+            "--repo",
+            ".",
+            "--json",
+        ],
         "relation.list": [*start, "relation.list", near, "--root", ".", "--json"],
     }
     from kbtasks.tasks.table import TABLE

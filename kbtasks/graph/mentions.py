@@ -10,7 +10,7 @@ from kbtasks.graph.candidate import MAX_EVIDENCE, Candidate, add_relation, line_
 from kbtasks.graph.edges import BETWEEN
 from kbtasks.graph.matcher import UNSPACED, Phrases, is_telling
 from kbtasks.graph.prose import bodies, masked
-from kbtasks.graph.shingles import Sketches
+from kbtasks.graph.shingles import Sketches, jaccard
 from kbtasks.vault.names import fold
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -117,16 +117,26 @@ def near_duplicates(
     sketches = Sketches()
     for body in bodies(connection):
         sketches.add(body.note, words_of(body.text))
+    alike = sketches.alike()
+    wanted = {note for pair in alike for note in pair}
+    shingles = {body.note: sketches.shingles(words_of(body.text)) for body in bodies(connection, wanted)}
     found = []
-    for pair in sketches.similar(threshold):
-        one, other = sorted((nodes[pair[0]], nodes[pair[1]]), key=lambda node: node.path)
-        share = round(pair[2], 3)
+    for first, second in alike:
+        share = round(jaccard(shingles[first], shingles[second]), 3)
+        if share < threshold:
+            continue
+        one, other = sorted((nodes[first], nodes[second]), key=lambda node: node.path)
         found.append(
             Candidate(
-                "near-duplicate", f"they share {share:.0%} of their wording", [one, other], support=share,
-                evidence=[line_of(one, 1), line_of(other, 1)], accept=add_relation(one, "supersedes", other), resemblance=share,
+                "near-duplicate",
+                f"they share {share:.0%} of their wording",
+                [one, other],
+                support=share,
+                evidence=[line_of(one, 1), line_of(other, 1)],
+                accept=add_relation(one, "supersedes", other),
+                resemblance=share,
             )
-        )  # fmt: skip
+        )
     return found, not sketches.truncated
 
 

@@ -12,7 +12,7 @@ from bisect import bisect_left
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from sqlite3 import Connection
 
 MASK = "\0"
@@ -63,12 +63,22 @@ class Body:
         return len(part) if self.encoding == "utf-8" and part.isascii() else len(part.encode(self.encoding, "replace"))
 
 
-def bodies(connection: Connection) -> Iterator[Body]:
-    """The bodies of all notes but the catalog page, by row number."""
-    rows = connection.execute(
+def bodies(connection: Connection, wanted: set[int] | None = None) -> Iterator[Body]:
+    """The bodies of all notes but the catalog page, or of the notes ``wanted``, by row number."""
+    sql = (
         "SELECT note.rowid, piece.line, piece.start_byte, note.encoding, piece.body FROM search_text AS piece"
-        " JOIN note ON note.rowid = piece.id >> 12 WHERE note.generated = 0 ORDER BY piece.id"
+        " JOIN note ON note.rowid = piece.id >> 12 WHERE note.generated = 0"
     )
+    if wanted is None:
+        yield from _joined(connection.execute(f"{sql} ORDER BY piece.id"))
+        return
+    for note in sorted(wanted):
+        bounds = (note << 12, (note + 1) << 12)
+        yield from _joined(connection.execute(f"{sql} AND piece.id >= ? AND piece.id < ? ORDER BY piece.id", bounds))
+
+
+def _joined(rows: Iterable[tuple[int, int, int, str, str]]) -> Iterator[Body]:
+    """The bodies whose pieces ``rows`` hold in order."""
     current: Body | None = None
     parts: list[str] = []
     for note, line, start, encoding, body in rows:

@@ -8,7 +8,9 @@ proves nothing; it is left out.
 
 from __future__ import annotations
 
+from array import array
 from heapq import nsmallest
+from itertools import groupby
 from zlib import crc32
 
 SKETCH = 32
@@ -19,21 +21,31 @@ MAX_SHARING = 30
 MIN_WORDS = 40
 MAX_WORDS = 50_000
 MAX_PAIRS = 200_000
+#: A packed entry holds 40 bits of a hash above 24 bits of the text's place.
+_BITS = 24
+_HASH = (1 << 40) - 1
 
 
 class Sketches:
-    """The sketches of many texts, and their shingles for the final comparison (one integer each)."""
+    """The sketches of many texts: SKETCH small integers per text, packed, whatever the texts' length."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._sets: dict[int, frozenset[int]] = {}
-        self._owners: dict[int, list[int]] = {}
+        self._owners: list[int] = []
+        self._packed = array("Q")
         self.truncated = False
 
     def add(self, owner: int, words: list[str]) -> None:
-        """Take the folded words of a text; texts shorter than MIN_WORDS are left out, longer than MAX_WORDS read so far."""
+        """Take the folded words of a text; texts shorter than MIN_WORDS are left out."""
         if len(words) < MIN_WORDS:
             return
+        place = len(self._owners)
+        self._owners.append(owner)
+        for value in nsmallest(SKETCH, self.shingles(words)):
+            self._packed.append((value & _HASH) << _BITS | place)
+
+    def shingles(self, words: list[str]) -> frozenset[int]:
+        """The shingles of a text as hashes; of texts longer than MAX_WORDS those of their beginning."""
         known = self._numbers
         numbers = []
         for word in words[:MAX_WORDS]:
@@ -41,32 +53,25 @@ class Sketches:
             if number is None:
                 number = known[word] = crc32(word.encode("utf-8", "replace"))
             numbers.append(number)
-        shingles = frozenset(map(hash, zip(numbers, numbers[1:], numbers[2:], numbers[3:], strict=False)))
-        self._sets[owner] = shingles
-        for value in nsmallest(SKETCH, shingles):
-            self._owners.setdefault(value, []).append(owner)
+        return frozenset(map(hash, zip(numbers, numbers[1:], numbers[2:], numbers[3:], strict=False)))
 
-    def similar(self, threshold: float) -> list[tuple[int, int, float]]:
-        """Pairs (smaller owner, larger owner, resemblance) of at least ``threshold`` (0 to 1), in no order."""
+    def alike(self) -> list[tuple[int, int]]:
+        """Pairs of owners whose sketches share at least MIN_SHARED hashes; ``truncated`` tells that pairs were left out."""
         shared: dict[tuple[int, int], int] = {}
-        for owners in self._owners.values():
-            if len(owners) > MAX_SHARING:
+        mask = (1 << _BITS) - 1
+        for _, group in groupby(sorted(self._packed), key=lambda packed: packed >> _BITS):
+            places = [packed & mask for packed in group]
+            if not 1 < len(places) <= MAX_SHARING:
                 continue
-            for at, one in enumerate(owners):
-                for other in owners[at + 1 :]:
-                    pair = (one, other) if one < other else (other, one)
-                    shared[pair] = shared.get(pair, 0) + 1
+            for at, one in enumerate(places):
+                for other in places[at + 1 :]:
+                    shared[one, other] = shared.get((one, other), 0) + 1
             if len(shared) > MAX_PAIRS:
                 self.truncated = True
                 break
-        found = []
-        for (one, other), count in shared.items():
-            if count < MIN_SHARED:
-                continue
-            resemblance = jaccard(self._sets[one], self._sets[other])
-            if resemblance >= threshold:
-                found.append((one, other, resemblance))
-        return found
+        return [
+            (self._owners[one], self._owners[other]) for (one, other), count in shared.items() if count >= MIN_SHARED
+        ]
 
 
 def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
