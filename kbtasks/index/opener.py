@@ -7,6 +7,7 @@ import sqlite3
 
 from kbtasks.errors import Busy
 from kbtasks.index import store
+from kbtasks.index.kept_settings import NewSettings, joined, load, settings_of, settings_text
 from kbtasks.index.sweep import sweep, trusted
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Connection
 
-    from kbtasks.config import Settings
-    from kbtasks.index.sweep import Row, Sweep, Tuple
+    from kbtasks.index.sweep import Row, Sweep
     from kbtasks.index.update import Counts, Delta
     from kbtasks.vault.walk import Rules
 
@@ -46,34 +46,6 @@ class Fresh:
         self.counts = counts
 
 
-def settings_of(connection: Connection) -> Settings:
-    """The settings kept in ``meta``."""
-    from kbtasks.config import Settings
-
-    row = connection.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
-    if row is None or row[0] == "{}":
-        return Settings()
-    from json import loads
-
-    return Settings(loads(row[0]))
-
-
-class NewSettings:
-    """kb.toml as it is now beside what the index holds of it.
-
-    table: as JSON. seen: its tuple as it may be recorded. differs: it says something else. rules_differ: so much so
-    that other files are notes, and the index must be rebuilt.
-    """
-
-    __slots__ = ("differs", "rules_differ", "seen", "table")
-
-    def __init__(self, before: Settings, now: Settings, found: Sweep) -> None:
-        self.table = settings_text(now)
-        self.differs = settings_text(before) != self.table
-        self.rules_differ = before.table.get("vault") != now.table.get("vault")
-        self.seen = "" if found.settings is None else _joined(trusted(found.settings, found.started_ns))
-
-
 class Opener:
     """The steps of open_view, with what they share."""
 
@@ -99,6 +71,8 @@ class Opener:
         self.read_only = read_only
         self.path = os.path.join(cache, store.NAME)
         self._replaced = 0
+        #: What the file was when it was opened without any lock, as it must still be when the view is closed.
+        self.frozen: tuple[int, int] | None = None
 
     def open(self, *, rebuild: bool) -> Opened:
         try:
@@ -133,7 +107,9 @@ class Opener:
 
     def _connect(self) -> Connection:
         if self.read_only:
-            return store.connect_reading(self.path, wait=self.wait, log=_has_log(self.path))
+            log = _has_log(self.path)
+            self.frozen = None if log else _stamp(self.path)
+            return store.connect_reading(self.path, wait=self.wait, log=log)
         connection = store.connect(self.path, wait=self.wait)
         try:
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -141,6 +117,7 @@ class Opener:
             connection.close()
             if store.kind_of(error) != "unusable" or _has_log(self.path):
                 raise
+            self.frozen = _stamp(self.path)
             connection = store.connect_frozen(self.path)
         return connection
 
@@ -196,6 +173,7 @@ class Opener:
         try:
             if self.read_only:
                 raise sqlite3.OperationalError("it may not be written")
+            connection.execute("PRAGMA journal_mode = WAL")  # a build that was killed at its very end lacks it
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if store.kind_of(error) == "damaged" and not self.read_only:
@@ -255,11 +233,11 @@ class Opener:
     def _new_settings(self, connection: Connection, found: Sweep) -> NewSettings | None:
         """What kb.toml says now, when its tuple is another than the recorded one; None when it is the same."""
         row = connection.execute("SELECT value FROM meta WHERE key = 'settings.stat'").fetchone()
-        now = "" if found.settings is None else _joined(found.settings)
+        now = "" if found.settings is None else joined(found.settings)
         if row is not None and row[0] == now:
             return None
         before = settings_of(connection)
-        return NewSettings(before, _load_settings(self.root), found)
+        return NewSettings(before, load(self.root), found)
 
     # --- from nothing ---
 
@@ -334,13 +312,13 @@ class Opener:
         store.mark(connection)
         tables.create(connection)
         search.create(connection)
-        settings = _load_settings(self.root)
+        settings = load(self.root)
         connection.execute("INSERT INTO meta VALUES ('settings', ?)", (settings_text(settings),))
         connection.execute("INSERT INTO meta VALUES ('ignore', ?)", ("\n".join(settings.ignore),))
         found = sweep(
             self.root, {}, lambda: Rules(settings.ignore), verify=self.verify, stat=self.stat, clock=self.clock
         )
-        seen = "" if found.settings is None else _joined(trusted(found.settings, found.started_ns))
+        seen = "" if found.settings is None else joined(trusted(found.settings, found.started_ns))
         connection.execute("INSERT INTO meta VALUES ('settings.stat', ?)", (seen,))
         delta = self._delta(connection, found, None)
         delta.apply(connection, fresh=True)
@@ -354,28 +332,23 @@ class Opener:
             pass
 
 
-def _load_settings(root: str) -> Settings:
-    from kbtasks.config import Settings, load_settings
-
-    return load_settings(root) if os.path.lexists(os.path.join(root, "kb.toml")) else Settings()
-
-
-def settings_text(settings: Settings) -> str:
-    """Settings as canonical JSON: what ``meta`` keeps."""
-    if not settings.table:
-        return "{}"
-    from json import dumps
-
-    return dumps(settings.table, ensure_ascii=True, sort_keys=True, default=str)
-
-
-def _joined(numbers: Tuple) -> str:
-    return " ".join(map(str, numbers))
-
-
 def _generation(connection: Connection) -> object:
     row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
     return None if row is None else row[0]
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Time and size of the database file."""
+    status = os.stat(path)
+    return status.st_mtime_ns, status.st_size
+
+
+def changed_since(path: str, stamp: tuple[int, int]) -> bool:
+    """Whether another process wrote the database file since ``stamp`` was taken."""
+    try:
+        return _stamp(path) != stamp
+    except OSError:
+        return True
 
 
 def _has_log(path: str) -> bool:

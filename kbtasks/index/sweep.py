@@ -131,7 +131,11 @@ def sweep(
             try:
                 handle = os.open(path, _OPEN, dir_fd=root_handle) if path else os.dup(root_handle)
             except OSError as error:
-                _unreadable_folder(found, path, row, error)
+                if not _went(path, error):
+                    _unreadable_folder(found, path, row, error)
+                else:
+                    seen.discard(path)
+                    found.folders.pop(path, None)
                 continue
             try:
                 with os.scandir(handle) as listing:
@@ -144,7 +148,11 @@ def sweep(
                     below = _look(path, entries, row, known, stat, found, verify=verify)
                 pending += below
             except OSError as error:
-                _unreadable_folder(found, path, row, error)
+                if not _went(path, error):
+                    _unreadable_folder(found, path, row, error)
+                else:
+                    seen.discard(path)
+                    found.folders.pop(path, None)
             finally:
                 os.close(handle)
     finally:
@@ -294,12 +302,15 @@ def _forget(found: Sweep, path: str, row: Row, kept: Iterable[str]) -> None:
                 found.files_removed.append(prefix + name)
 
 
+def _went(path: str, error: OSError) -> bool:
+    """Whether a folder went while we looked (never the root); its parent is seen to differ next time."""
+    return bool(path) and isinstance(error, FileNotFoundError | NotADirectoryError)
+
+
 def _unreadable_folder(found: Sweep, path: str, row: Row | None, error: OSError) -> None:
     """Record a directory that cannot be listed: empty, and never equal to what it is next time."""
     from kbtasks.vault.walk import unreadable
 
-    if isinstance(error, FileNotFoundError | NotADirectoryError) and path:
-        found.folders.pop(path, None)  # it went while we looked; its parent differs next time
     folder = Folder(path)
     folder.unreadable = True
     folder.problems.append(unreadable(path or ".", error))

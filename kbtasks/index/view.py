@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from kbtasks.errors import NotFound, Unavailable
+from kbtasks.errors import Busy, NotFound, Unavailable
 from kbtasks.index import store
-from kbtasks.index.opener import Opener, settings_of
+from kbtasks.index.kept_settings import settings_of
+from kbtasks.index.opener import OVERLAID, Opener, changed_since
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -33,12 +34,22 @@ class View:
     itself.
     """
 
-    def __init__(self, root: str, cache: str, connection: Connection, fresh: Fresh, *, persistent: bool) -> None:
+    def __init__(
+        self,
+        root: str,
+        cache: str,
+        connection: Connection,
+        fresh: Fresh,
+        *,
+        persistent: bool,
+        frozen: tuple[int, int] | None = None,
+    ) -> None:
         self.root = root
         self.cache = cache
         self.connection = connection
         self.fresh = fresh
         self.persistent = persistent
+        self._frozen = frozen
         self._settings: Settings | None = None
         self._names: IndexNames | None = None
 
@@ -87,6 +98,9 @@ class View:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if self._frozen is not None and changed_since(os.path.join(self.cache, store.NAME), self._frozen):
+            # read without a lock, because nothing may be written beside it: what was read may be half old, half new
+            raise Busy(what="the index", next="run the same command again") from value
         if isinstance(value, sqlite3.DatabaseError) and _is_corruption(value):
             if self.persistent:
                 store.discard_if_unsound(self.cache)
@@ -129,7 +143,8 @@ def open_view(
         connection, fresh = opener.open(rebuild=rebuild)
     except PermissionError as error:
         raise Unavailable(message=f"the vault {root} cannot be read: {error.strerror}") from None
-    return View(root, cache, connection, fresh, persistent=fresh.how != "overlaid")
+    persistent = fresh.how != OVERLAID
+    return View(root, cache, connection, fresh, persistent=persistent, frozen=opener.frozen if persistent else None)
 
 
 def _finish_killed_writer(root: str) -> None:
