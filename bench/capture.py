@@ -231,7 +231,7 @@ def features() -> None:
     def kb(data: bytes) -> str:
         from kbtasks.capture.pdf_pages import read_pdf
 
-        answer = read_pdf(data, password="", max_pages=9, images=False, max_images=0, max_image_bytes=0, ocr=False)
+        answer = read_pdf(data, password="", max_pages=9, images=False, max_images=0, max_image_bytes=0)
         return " ".join(line for page in answer["pages"] for block in page["blocks"] for line in block)
 
     def pypdf(data: bytes) -> str:

@@ -43,17 +43,17 @@ def _is_syntax(char: str, previous: str, following: str, text: str, at: int) -> 
     if char == "\\":
         return following in _PUNCTUATION or following == ""
     if char == "<":
-        return following.isalpha() or following in ("/", "!", "?", "")
+        return following.isalpha() or (following != "" and following in "/!?")
     if char == "&":
-        return _ENTITY.match(text, at) is not None or following in ("", "#")
+        return _ENTITY.match(text, at) is not None or following == "#"
     if char == "#":
         return not previous.isalnum()
     if char == "^":
-        return previous in ("", " ", "[") or following == ""
+        return previous in ("", " ", "[")
     if char in "%=":
         return char in (previous, following)
     if char == "!":
-        return following in ("", "[")
+        return following == "["
     return False
 
 

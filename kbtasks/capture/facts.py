@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_TITLE = 300
 MAX_JSON = 1_000_000
+_SEPARATORS = "-|–—·:»_•/"
 _DATE = re.compile(
     r"^\s*(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?"
 )
@@ -105,8 +106,8 @@ def read(root: HtmlElement, page_url: str) -> Facts:
     facts = Facts()
     metas = _metas(root)
     linked = _linked_data(root)
-    heading = _text(root.find(".//h1"))
-    facts.title = _title(_text(root.find(".//title")), metas, heading)
+    headings = [text for heading in list(root.iter("h1"))[:20] if (text := _text(heading))]
+    facts.title = _title(_text(root.find(".//title")), metas, headings)
     facts.author = _clip(_author(root, metas, linked), 300)
     facts.published = _published(root, metas, linked)
     facts.description = _clip(metas.get("og:description") or metas.get("description") or "", 1000)
@@ -174,15 +175,25 @@ def _is_article(item: dict[str, Any]) -> bool:
     return any(isinstance(kind, str) and kind.lower() in _ARTICLE_TYPES for kind in kinds)
 
 
-def _title(element: str, metas: dict[str, str], heading: str) -> str:
+def _title(element: str, metas: dict[str, str], headings: list[str]) -> str:
+    """The page's title without the site's name: a heading that begins the title element, else what is declared."""
     declared = _clip(
         metas.get("og:title") or metas.get("citation_title") or metas.get("twitter:title") or "", MAX_TITLE * 2
     )
-    if heading and (heading in element or heading == declared or not (element or declared)):
-        return _clip(heading, MAX_TITLE)
+    for heading in headings:
+        if element.startswith(heading) or heading == declared:
+            return _clip(heading, MAX_TITLE)
+    if not element and not declared:
+        return _clip(headings[0] if headings else "", MAX_TITLE)
     if declared and (declared in element or not element):
         return _clip(declared, MAX_TITLE)
-    return _clip(element or declared or heading, MAX_TITLE)
+    for site in [metas.get("og:site_name", ""), *headings]:
+        rest = element.removesuffix(site).rstrip() if site and element != site else ""
+        if rest and rest != element and rest[-1] in _SEPARATORS:
+            return _clip(rest.rstrip(_SEPARATORS + " "), MAX_TITLE)
+    if len(headings) == 1 and headings[0] in element:
+        return _clip(headings[0], MAX_TITLE)
+    return _clip(element, MAX_TITLE)
 
 
 def _names(value: Any) -> list[str]:

@@ -132,11 +132,26 @@ class Writer:
         return self.blocks(element)
 
     def _heading(self, element: HtmlElement) -> list[Block]:
-        tokens = self.children(element)
+        tokens = self._without_own_links(self.children(element))
         text = write(self._linked(tokens), single_line=True)
         if not text:
             return []
         return [["#" * _HEADINGS_LEVEL[tag_of(element)] + " " + text]]
+
+    def _without_own_links(self, tokens: list[Token]) -> list[Token]:
+        """A heading's tokens without links to its own place: their words stay, a mark (as ¶ or §) goes."""
+        here = self.page_url.partition("#")[0] + "#"
+        out: list[Token] = []
+        start = -1
+        for token in tokens:
+            if token[0] == "l":
+                start = len(out)
+            out.append(token)
+            if token[0] == "k" and start >= 0 and token[1].startswith(here):
+                inner = out[start + 1 : -1]
+                is_mark = not any(char.isalnum() for kind, value in inner if kind in "tc" for char in value)
+                out[start:] = [] if is_mark else inner
+        return out
 
     def _titled(self, element: HtmlElement) -> list[Block]:
         if element in self.with_blocks:

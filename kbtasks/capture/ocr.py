@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from kbtasks import process
@@ -12,8 +13,13 @@ from kbtasks.errors import KbError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 MAX_TEXT = 4 << 20
+#: Dots per inch at which pages are rendered for recognition.
+SCAN_DPI = 250
+#: Pages rendered at once.
+BATCH = 4
 #: Fewer letters and digits than this on a page is noise, not text.
 LEAST = 20
 _LANGUAGE = re.compile(r"^[A-Za-z][A-Za-z0-9_/]{1,40}(?:\+[A-Za-z][A-Za-z0-9_/]{1,40}){0,9}$")
@@ -73,6 +79,37 @@ def _joined(lines: list[str]) -> str:
         else:
             text += " " + line
     return text
+
+
+def recognise(
+    pages: list[dict[str, Any]], data: bytes, tesseract: Tesseract, *, password: str, deadline: float
+) -> None:
+    """Add the recognised text to those ``pages`` of the PDF ``data`` that are scans, a few at a time, until ``deadline``."""
+    import base64
+
+    from kbtasks.capture.escape import escape_line_start, escape_text
+    from kbtasks.capture.worker import WorkerFailed, ask
+
+    scans = [page for page in pages if page["scan"]]
+    for start in range(0, len(scans), BATCH):
+        batch = scans[start : start + BATCH]
+        request = {"password": password, "pages": [page["page"] for page in batch]}
+        try:
+            pictures = ask("scans", request, data, timeout=max(deadline - monotonic(), 0.05))["pages"]
+        except WorkerFailed as error:
+            tesseract.failure = f"the pages could not be rendered: {error.reason}"
+            return
+        for page in batch:
+            left = deadline - monotonic()
+            if left <= 0:
+                tesseract.failure = "the deadline passed"
+                return
+            picture = pictures.get(str(page["page"]))
+            found = tesseract.read(base64.b64decode(picture), dpi=SCAN_DPI, timeout=min(left, 60.0)) if picture else []
+            if found:
+                page["text"] = "ocr"
+                page["blocks"] += [[escape_line_start(escape_text(text))] for text in found]
+                page["characters"] = sum(not char.isspace() for text in found for char in text)
 
 
 def find_tesseract(environ: Mapping[str, str], language: str) -> Tesseract | None:

@@ -12,10 +12,11 @@ from kbtasks.capture import bundle, manifest
 from kbtasks.capture.bundle import BundleFile
 from kbtasks.capture.clip import identity_of
 from kbtasks.capture.content import count_words
-from kbtasks.capture.escape import escape_line_start, escape_text
+from kbtasks.capture.escape import escape_text
 from kbtasks.capture.facts import normal_date
 from kbtasks.capture.needs import PDF, need
 from kbtasks.capture.note import front_matter
+from kbtasks.capture.ocr import recognise
 from kbtasks.capture.redact import redact_text, redact_url
 from kbtasks.capture.slug import slugify
 from kbtasks.capture.worker import WorkerFailed, ask
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from kbtasks.capture.fetch import Fetcher
     from kbtasks.capture.ocr import Tesseract
 
-OCR_DPI = 250
 _JUNK_TITLE = re.compile(
     r"^(?:untitled|unknown|document\d*|title|microsoft \w+ - .*|.*\.(?:docx?|tex|dvi|indd|qxd|ps|pdf|rtf))$",
     re.IGNORECASE,
@@ -113,7 +113,8 @@ class PdfCapture:
         answer = self._read(data)
         options = self.options
         pages = answer["pages"]
-        self._recognise(pages)
+        if self.tesseract is not None:
+            recognise(pages, data, self.tesseract, password=options.password, deadline=self.deadline)
         title = _title(answer, file, requested)
         if pages and pages[0]["blocks"] and pages[0]["blocks"][0][0].lstrip("# ") == escape_text(title):
             del pages[0]["blocks"][0]  # the note's own heading says it
@@ -248,7 +249,6 @@ class PdfCapture:
             "images": options.media != "none",
             "max_images": options.max_images,
             "max_image_bytes": options.max_image_bytes,
-            "ocr": self.tesseract is not None,
         }
         try:
             answer = ask("pdf", request, data, timeout=self.deadline - monotonic())
@@ -267,21 +267,6 @@ class PdfCapture:
         if answer.get("error") or not answer["page_count"]:
             raise Unavailable(message=f"the PDF is damaged and cannot be read ({answer.get('message', 'no pages')})")
         return answer
-
-    def _recognise(self, pages: list[dict[str, Any]]) -> None:
-        for page in pages:
-            scan = page.pop("scan")
-            if not scan or self.tesseract is None:
-                continue
-            left = self.deadline - monotonic()
-            if left <= 0:
-                self.tesseract.failure = "the deadline passed"
-                continue
-            found = self.tesseract.read(base64.b64decode(scan), dpi=OCR_DPI, timeout=min(left, 60.0))
-            if found:
-                page["text"] = "ocr"
-                page["blocks"] += [[escape_line_start(escape_text(text))] for text in found]
-                page["characters"] = sum(not char.isspace() for text in found for char in text)
 
     def _judge(self, pages: list[dict[str, Any]], answer: dict[str, Any], data: bytes) -> None:
         """Warnings for everything that is not in the note as it is in the PDF."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pypdfium2 as pdfium  # type: ignore[import-untyped]
 from pypdfium2 import raw
 
+from kbtasks.capture.ocr import SCAN_DPI
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 MAX_PIXELS = 60_000_000
 #: Pictures smaller than this on either side are rules, bullets and tiles.
 SMALLEST = 8
-SCAN_DPI = 250
+#: All pictures of one PDF together, in bytes.
+MAX_TOTAL = 200_000_000
 
 
 def png(width: int, height: int, channels: int, rows: bytes, stride: int) -> bytes:
@@ -102,7 +105,7 @@ class Taken:
                 and min(width.value, height.value) < SMALLEST
             ):
                 continue
-            if len(self.files) >= self.most or self._total > 300_000_000:
+            if len(self.files) >= self.most or self._total > MAX_TOTAL:
                 self._past += 1
                 self.warnings = [
                     {

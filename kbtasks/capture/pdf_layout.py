@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 BULLET = re.compile(r"^(?:[•▪▫◦‣⁃●○■□–—]|[-*](?=\s))\s*")
 NUMBERED = re.compile(r"^(?:\(?\d{1,3}[.)]|[a-z][.)])\s")
+#: The end of a line in a table of contents: a row of dots, and mostly a page number.
+LEADER = re.compile(r"(?:\.\s{0,3}){5}\S{0,6}(?: \S{1,4})?$")
+_DOTS = re.compile(r"\s?(?:\.\s{0,3}){5,}")
 #: A column of prose has lines of at least this many characters on average; narrower ones are cells of a table.
 COLUMN_CHARACTERS = 16
 MAX_DEPTH = 12
@@ -121,6 +124,7 @@ def paragraphs(column: list[Line]) -> list[list[Line]]:
             or abs(line.size - last.size) > 0.12 * max(line.size, last.size)
             or line.bold != last.bold
             or BULLET.match(line.text) is not None
+            or LEADER.search(last.text) is not None
             or (NUMBERED.match(line.text) is not None and last.x1 < right - 2 * line.size)
             or (
                 line.x0 > left + line.size
@@ -158,7 +162,7 @@ def join_lines(lines: list[Line], known: set[str]) -> str:
             text += following
         else:
             text += " " + following
-    return text
+    return _DOTS.sub(" … ", text).rstrip() if LEADER.search(text) else text
 
 
 def _is_cjk(char: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -11,8 +10,8 @@ import pypdfium2 as pdfium  # type: ignore[import-untyped]
 
 from kbtasks.capture import pdf_images
 from kbtasks.capture.escape import escape_line_start, escape_text
-from kbtasks.capture.pdf_layout import BULLET, Line, join_lines, lines_of, paragraphs, reading_order
-from kbtasks.capture.pdf_mend import with_directory
+from kbtasks.capture.pdf_layout import BULLET, LEADER, Line, join_lines, lines_of, paragraphs, reading_order
+from kbtasks.capture.pdf_open import open_pdf
 from kbtasks.capture.pdf_read import PageView
 from kbtasks.capture.pdf_tables import Grid, find_grids, markdown_table
 
@@ -40,40 +39,25 @@ class _Page:
         self.rotation = 0
         self.characters = 0
         self.lost = 0
-        self.scan: bytes | None = None
+        self.scan = False
         self.height = 0.0
         self.note = ""
         self.label = ""
 
 
 def read_pdf(
-    data: bytes, *, password: str, max_pages: int, images: bool, max_images: int, max_image_bytes: int, ocr: bool
+    data: bytes, *, password: str, max_pages: int, images: bool, max_images: int, max_image_bytes: int
 ) -> dict[str, Any]:
     """The PDF as a JSON-able mapping: ``pages`` with Markdown, ``images`` (base64), document facts, warnings; or ``error``.
 
-    images: also take the pictures out, at most ``max_images`` of ``max_image_bytes`` each. ocr: render pages that are scans.
+    images: also take the pictures out, at most ``max_images`` of ``max_image_bytes`` each.
     """
-    warnings: list[dict[str, str]] = []
-    document = _open(data, password)
-    if isinstance(document, dict) and document["error"] == "damaged":
-        mended = with_directory(data)
-        again = _open(mended, password) if mended else document
-        if not isinstance(again, dict):
-            document, data = again, mended or data
-            warnings.append(
-                {
-                    "code": "mended",
-                    "message": "the file's directory is damaged or missing and was made anew; pages may be missing",
-                }
-            )
+    document, data, warnings = open_pdf(data, password)
     if isinstance(document, dict):
         return document
     count = len(document)
     taken = pdf_images.Taken(max_images, max_image_bytes)
-    pages = [
-        _read_page(document, number, taken=taken if images else None, ocr=ocr)
-        for number in range(min(count, max_pages))
-    ]
+    pages = [_read_page(document, number, taken=taken if images else None) for number in range(min(count, max_pages))]
     if count > max_pages:
         warnings.append(
             {
@@ -108,7 +92,7 @@ def read_pdf(
                 "lost": page.lost,
                 "images": page.images,
                 "note": page.note,
-                "scan": base64.b64encode(page.scan).decode() if page.scan else "",
+                "scan": page.scan,
             }
         )
     return {
@@ -125,17 +109,6 @@ def read_pdf(
     }
 
 
-def _open(data: bytes, password: str) -> Any:
-    """The open document, or the answer that says why it cannot be opened."""
-    try:
-        document = pdfium.PdfDocument(data, password=password or None)
-        if len(document) < 1:
-            return {"error": "damaged", "message": "it has no pages"}
-    except pdfium.PdfiumError as error:
-        return {"error": "password" if "assword" in str(error) else "damaged", "message": str(error)[:200]}
-    return document
-
-
 def _metadata(document: pdfium.PdfDocument) -> dict[str, str]:
     try:
         found = document.get_metadata_dict(skip_empty=True)
@@ -147,7 +120,7 @@ def _metadata(document: pdfium.PdfDocument) -> dict[str, str]:
     }
 
 
-def _read_page(document: pdfium.PdfDocument, number: int, *, taken: pdf_images.Taken | None, ocr: bool) -> _Page:
+def _read_page(document: pdfium.PdfDocument, number: int, *, taken: pdf_images.Taken | None) -> _Page:
     page = _Page(number + 1)
     try:
         handle = document[number]
@@ -177,7 +150,7 @@ def _read_page(document: pdfium.PdfDocument, number: int, *, taken: pdf_images.T
         share = view.picture_share()
         if view.images and share >= SCAN_SHARE and page.characters < SCAN_CHARACTERS:
             page.text = "none"
-            page.scan = pdf_images.render_page(handle) if ocr else None
+            page.scan = True
         elif not page.characters:
             page.text = "blank" if not view.images and not view.drawn else "none"
         if taken is not None:
@@ -221,7 +194,7 @@ def _drop_running(pages: list[_Page], body: float) -> None:
         ]
         edges.append(keyed)
         places.update({key for _, key in keyed})
-    needed = max(3, 0.3 * len(pages))
+    needed = 3
     for page, keyed in zip(pages, edges, strict=True):
         doomed = set()
         for line, (text, place) in keyed:
@@ -270,6 +243,8 @@ def _blocks(page: _Page, levels: dict[float, int], known: set[str]) -> list[list
 
 def _block(text: str, lines: list[Line], levels: dict[float, int]) -> list[str]:
     level = levels.get(round(lines[0].size * 2) / 2, 0)
+    if LEADER.search(lines[-1].text):
+        return [escape_line_start(escape_text(text))]
     if level and len(text) <= MAX_HEADING and any(char.isalnum() for char in text):
         return ["#" * level + " " + escape_text(text)]
     if (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
 MAX_PICTURES = 2000
+#: The address of a link, whose words are not the page's. Blanks and brackets in addresses are encoded.
+_TARGET = re.compile(r"\]\([^()\s]*\)")
 #: With fewer words than this a page that runs scripts has most likely not shown itself yet.
 THIN = 40
 
@@ -58,7 +61,7 @@ def render(
         blocks = [[heading], *blocks] if heading else blocks
     lines = join(blocks)
     markdown = "\n".join(lines)
-    words = content.count_words(markdown)
+    words = content.count_words(_TARGET.sub("]", markdown))
     whole = content.count_words(page.text_of(root))
     if not words or (words <= content.count_words(title) + 2 and whole <= words):
         warnings.append({"code": "no-text", "message": "the page has no text of its own"})
@@ -129,13 +132,13 @@ def _heading(title: str) -> str:
 
 
 def _is_title(block: list[str], title: str) -> bool:
-    return block[0] == _heading(title)
+    return block[0].startswith("# ") and block[0].casefold() == _heading(title).casefold()
 
 
 def _without_title(blocks: list[list[str]], title: str) -> list[list[str]]:
     """``blocks`` without a later first heading that only repeats the title (it goes to the top)."""
     text = _heading(title)[2:]
     for number, block in enumerate(blocks[:6]):
-        if block[0].lstrip("#").strip() == text and block[0].startswith("#"):
+        if block[0].lstrip("#").strip().casefold() == text.casefold() and block[0].startswith("#"):
             return blocks[:number] + blocks[number + 1 :]
     return blocks

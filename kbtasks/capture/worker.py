@@ -27,12 +27,12 @@ class WorkerFailed(Exception):
 
 
 def ask(kind: str, request: dict[str, Any], data: bytes, *, timeout: float) -> dict[str, Any]:
-    """Run one request in a child process: ``kind`` is ``html`` or ``pdf``; WorkerFailed where it crashes or takes too long."""
+    """Run one request in a child process: ``kind`` is ``html``, ``pdf`` or ``scans``; WorkerFailed otherwise."""
     import json
     import os
 
     from kbtasks import process
-    from kbtasks.errors import ProcessNotStarted, ProcessOverflow, ProcessTimeout
+    from kbtasks.errors import ProcessOverflow, ProcessTimeout, Unavailable
 
     head = json.dumps({"kind": kind, "timeout": timeout, **request}).encode() + b"\n"
     code = "import sys; sys.path[:] = sys.argv[1:]; from kbtasks.capture.worker import main; main()"
@@ -51,7 +51,7 @@ def ask(kind: str, request: dict[str, Any], data: bytes, *, timeout: float) -> d
         raise WorkerFailed("it took too long", error) from None
     except ProcessOverflow as error:
         raise WorkerFailed("it gave more than could be kept", error) from None
-    except ProcessNotStarted as error:
+    except Unavailable as error:
         raise WorkerFailed(error.message, error) from None
     if done.status != 0:
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
@@ -78,6 +78,10 @@ def main() -> None:
         from kbtasks.capture.render import render
 
         answer = render(data, **request)
+    elif kind == "scans":
+        from kbtasks.capture.pdf_open import render_scans
+
+        answer = render_scans(data, **request)
     else:
         from kbtasks.capture.pdf_pages import read_pdf
 

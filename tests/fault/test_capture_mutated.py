@@ -110,7 +110,7 @@ def test_pdfs(tmp_path: Path) -> None:
         f"import importlib.util, time\nspec = importlib.util.spec_from_file_location('m', {str(here)!r})\nm = importlib.util.module_from_spec(spec)\n"
         "spec.loader.exec_module(m)\nbroken_pdf = m.broken_pdf\nfrom kbtasks.capture.pdf_pages import read_pdf\n"
         "def read(data):\n    began = time.process_time()\n"
-        "    read_pdf(data, password='', max_pages=50, images=True, max_images=9, max_image_bytes=10**7, ocr=False)\n"
+        "    read_pdf(data, password='', max_pages=50, images=True, max_images=9, max_image_bytes=10**7)\n"
         f"    assert time.process_time() - began < {BOUND}\n",
         encoding="utf-8",
     )

@@ -65,7 +65,6 @@ def pdf_answer(data: bytes, **options: Any) -> dict[str, Any]:
         "images": True,
         "max_images": 100,
         "max_image_bytes": 10_000_000,
-        "ocr": False,
     }
     return read_pdf(data, **{**values, **options})
 

@@ -37,6 +37,8 @@ def inner(source: str, **options: str) -> str:
         ("<details><summary>More *</summary>Inside</details>", "**More \\***\n\nInside"),
         ("<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>", "> a\n>\n> > b"),
         ("<pre class='brush: js; toolbar: false'>x</pre>", "```js\nx\n```"),
+        ("<p>Wow! AT&T & co < x</p>", "Wow! AT&T & co < x"),
+        ("<h2><a href='#u'>Use</a> it</h2><h3 id=u><a href='#u'>§</a>Mark</h3>", "## Use it\n\n### Mark"),
         ("<p>a <q>b</q> <del>c</del> <kbd>d</kbd></p>", "a “b” ~~c~~ `d`"),
         ("<p>a</p><hr><p>b</p>", "a\n\n***\n\nb"),
         ("<p hidden>x</p><p style='display: none'>y</p><p>z</p>", "z"),
@@ -124,6 +126,29 @@ def test_tables_with_spans_and_lists() -> None:
     assert text == "| a | b |  |\n| --- | --- | --- |\n| c | d\\|e | f g |\n| c | h |  |"
     assert [token.type for token in tokens(text)].count("tr_open") == 3
     assert "<td>d|e</td>" in html(text)
+
+
+@pytest.mark.parametrize(
+    ("head", "inner", "title"),
+    [
+        ("<title>Reeds - The Pond Book</title>", "<h1>The Pond Book</h1><h1>Reeds</h1>", "Reeds"),
+        ("<title>Reeds - The Pond Book</title>", "<h1>The Pond Book</h1><h2>REEDS</h2>", "Reeds"),
+        ('<title>Reeds | Pond</title><meta property="og:site_name" content="Pond">', "", "Reeds"),
+        ('<title>Pond: Reeds</title><meta property="og:title" content="Reeds">', "<h1>Other</h1>", "Reeds"),
+        ("<title>Reeds and  more</title>", "<h1>Reeds</h1>", "Reeds"),
+        ("", "<h1>Only <i>heading</i></h1>", "Only heading"),
+        ("<title></title>", "", ""),
+    ],
+)
+def test_title(head: str, inner: str, title: str) -> None:
+    answer = rendered(article(inner, head='<meta charset="utf-8">' + head))
+    assert answer["title"] == title
+    assert answer["markdown"].casefold().count(f"# {title.casefold()}\n") <= 1
+
+
+def test_words_are_those_a_reader_sees() -> None:
+    page = article("<p><a href='https://x.example/a/very/long/address/of/many/words'>one</a> two</p>")
+    assert rendered(page)["words"] == rendered(article("<p>one two</p>"))["words"]
 
 
 def test_scope_page_keeps_what_surrounds() -> None:

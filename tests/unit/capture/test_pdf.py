@@ -129,6 +129,13 @@ def test_bullets() -> None:
     ]
 
 
+def test_tables_of_contents_keep_their_lines() -> None:
+    page = lines(
+        "1 Reeds . . . . . . . . . . . . 3", "1.1 Water . . . . . . . . . . . 12", "2 Herons ................... iv"
+    )
+    assert pdf_texts(build([page])) == ["1 Reeds … 3\n\n1.1 Water … 12\n\n2 Herons … iv"]
+
+
 def test_text_is_never_vault_syntax() -> None:
     from kbtasks.vault.parse import parse_note
 
