@@ -15,9 +15,10 @@ from kbtasks.errors import ProcessNotStarted, ProcessOverflow, ProcessTimeout, P
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from kbtasks.spawned import Spawned
 
 #: Seconds the supervisor gets to end everything before the outcome is called unproven.
 ENDING_SECONDS = 7.0
@@ -133,9 +134,9 @@ def run(
         "cwd": os.fsencode(cwd),
         "executable": os.fsencode(target) if isinstance(target, str) else target,
         "held": dict(held or {}),
+        "passed": list(pass_fds),
     }
-    handles = {*pass_fds, *(held or {}).values(), *((target,) if isinstance(target, int) else ())}
-    call.start(plan, handles)
+    call.start(plan)
     try:
         call.pump()
     finally:
@@ -177,31 +178,33 @@ class _Call:
         self.ended: tuple[int, bool, int] | None = None
         self.before_exec: Callable[[Identity], None] | None = None
         self.after_exec: Callable[[], None] | None = None
-        self.supervisor: subprocess.Popen[bytes] | None = None
+        self.supervisor: Spawned | None = None
         self.command = self.report = -1
 
-    def start(self, plan: dict[str, Any], handles: set[int]) -> None:
-        """Start the supervisor and queue the plan for it."""
+    def start(self, plan: dict[str, Any]) -> None:
+        """Start the supervisor and queue the plan for it. Descriptors in the plan get the numbers they have there."""
         import marshal
-        import subprocess
+
+        from kbtasks.spawned import Spawned, pipe
 
         if not sys.executable:
             raise ProcessNotStarted(program=self.program, reason="the Python interpreter's own path is unknown")
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         code = f"import sys; sys.path.append({package!r}); from kbtasks.supervisor import main; main()"
-        command_read, self.command = os.pipe()
-        self.report, report_write = os.pipe()
+        command_read, self.command = pipe()
+        self.report, report_write = pipe()
+        handles = [command_read, report_write, *plan["held"].values(), *plan["passed"]]
+        if isinstance(plan["executable"], int):
+            handles.append(plan["executable"])
         try:
-            self.supervisor = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", code, str(command_read), str(report_write)],
-                cwd="/" if os.sep == "/" else None,
-                env={"LC_ALL": "C.UTF-8"},
-                stdin=subprocess.DEVNULL if self.input is None else subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                pass_fds=(command_read, report_write, *handles),
-            )
+            self.supervisor = Spawned(handles, takes_input=self.input is not None)
+            there = self.supervisor.numbers
+            plan["held"] = {place: there[handle] for place, handle in plan["held"].items()}
+            plan["passed"] = {handle: there[handle] for handle in plan["passed"]}
+            plan["executable"] = there.get(plan["executable"], plan["executable"])
+            first = self.supervisor.first
+            words = (there[command_read], there[report_write], first, first + len(there))
+            self.supervisor.start([sys.executable, "-I", "-S", "-c", code, *map(str, words)], {"LC_ALL": "C.UTF-8"})
         except (OSError, ValueError) as error:
             for handle in (self.command, self.report):
                 os.close(handle)
@@ -218,15 +221,15 @@ class _Call:
         import select
 
         supervisor = self.supervisor
-        assert supervisor is not None and supervisor.stdout is not None and supervisor.stderr is not None
-        out, err = supervisor.stdout.fileno(), supervisor.stderr.fileno()
+        assert supervisor is not None
+        out, err = supervisor.stdout, supervisor.stderr
         poll = select.poll()
         for handle in (self.report, out, err):
             poll.register(handle, select.POLLIN)
         poll.register(self.command, select.POLLOUT)
-        if supervisor.stdin is not None:
-            os.set_blocking(supervisor.stdin.fileno(), False)
-            poll.register(supervisor.stdin.fileno(), select.POLLOUT)
+        if supervisor.stdin >= 0:
+            os.set_blocking(supervisor.stdin, False)
+            poll.register(supervisor.stdin, select.POLLOUT)
         while self.ended is None:
             left = self.deadline - self.clock()
             if left <= 0:
@@ -236,12 +239,12 @@ class _Call:
                     self.orders = self._write(handle, self.orders)
                     if not self.orders:
                         poll.unregister(handle)
-                elif supervisor.stdin is not None and handle == supervisor.stdin.fileno():
+                elif handle == supervisor.stdin:
                     self.pending = self._write(handle, self.pending)
                     if not self.pending:
                         poll.unregister(handle)
-                        supervisor.stdin.close()
-                        supervisor.stdin = None
+                        os.close(handle)
+                        supervisor.stdin = -1
                 elif handle == self.report:
                     if self._hear(os.read(handle, CHUNK)):
                         poll.register(self.command, select.POLLOUT)
@@ -321,16 +324,13 @@ class _Call:
             self._await_end(supervisor)
         finally:
             os.close(self.report)
-            for stream in (supervisor.stdin, supervisor.stdout, supervisor.stderr):
-                if stream is not None:
-                    stream.close()
+            supervisor.close()
         if self.ended is None or not self.ended[1]:
             self._end_session()
             raise ProcessUnproven(program=self.program, pid=self.pid)
 
-    def _await_end(self, supervisor: subprocess.Popen[bytes]) -> None:
+    def _await_end(self, supervisor: Spawned) -> None:
         import select
-        import subprocess
 
         poll = select.poll()
         poll.register(self.report, select.POLLIN)
@@ -344,11 +344,9 @@ class _Call:
             if not chunk:
                 break
             self._hear(chunk)
-        try:
-            supervisor.wait(max(limit - self.clock(), 0.1))
-        except subprocess.TimeoutExpired:
+        if not supervisor.wait(max(limit - self.clock(), 0.1)):
             supervisor.kill()
-            supervisor.wait()
+            supervisor.wait(1.0)
 
     def _end_session(self) -> None:
         """Last resort, when the supervisor itself was killed or outrun: end what is still in the child's session."""

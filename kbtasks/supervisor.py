@@ -180,6 +180,8 @@ def _child(plan: dict[str, Any], go: int, failure: int, supervisor: int) -> None
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         where = "cwd"
         os.chdir(plan["cwd"])
+        for wanted, handle in plan["passed"].items():
+            os.dup2(handle, wanted)
         where = "program"
         os.execve(plan["executable"], plan["argv"], plan["env"])  # noqa: S606
     except OSError as error:
@@ -188,6 +190,21 @@ def _child(plan: dict[str, Any], go: int, failure: int, supervisor: int) -> None
         code = 1
     os.write(failure, f"{code} {where}".encode())
     os._exit(127)
+
+
+def _close_others(kept: range) -> None:
+    """Close every descriptor but 0, 1, 2 and ``kept``: what a shell left open in our parent is nothing of ours."""
+    try:
+        names = os.listdir("/proc/self/fd")
+    except OSError:
+        names = [str(handle) for handle in range(3, 1024)]
+    for name in names:
+        handle = int(name)
+        if handle > 2 and handle not in kept:
+            try:
+                os.close(handle)
+            except OSError:  # the listing's own
+                pass
 
 
 def _limit_core_dumps() -> None:
@@ -201,7 +218,10 @@ def _limit_core_dumps() -> None:
 
 def main() -> None:
     """Read the plan, start the child, wait, end everything, report."""
-    command, report = int(sys.argv[1]), int(sys.argv[2])
+    command, report, first = (int(word) for word in sys.argv[1:4])
+    _close_others(range(first, int(sys.argv[4])))
+    os.setsid()
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for handle in (command, report):
         os.set_inheritable(handle, False)
     head = read_exactly(command, 4)
@@ -210,6 +230,8 @@ def main() -> None:
     for index, handle in plan["held"].items():
         os.set_inheritable(handle, False)
         plan["argv"][index] = f"/proc/{here}/fd/{handle}".encode()
+    for handle in plan["passed"].values():
+        os.set_inheritable(handle, False)
     if isinstance(plan["executable"], int):
         os.set_inheritable(plan["executable"], False)
     prctl(_PR_SET_CHILD_SUBREAPER, 1)

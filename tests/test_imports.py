@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "kbtasks"
 
 FLOORS = {
     "errors": 0, "model": 0, "plaintext": 0,
-    "schema": 1, "config": 1, "fsio": 1, "process": 1, "supervisor": 1, "command": 1,
+    "schema": 1, "config": 1, "fsio": 1, "process": 1, "supervisor": 1, "spawned": 1, "command": 1,
     "vault": 2, "index": 3, "retrieval": 4, "graph": 4, "capture": 4, "binding": 5, "resources": 5,
     "build": 6, "agent": 6, "publish": 6, "tasks": 7, "cli": 8, "recall": 8, "__init__": 0, "__main__": 9,
 }  # fmt: skip

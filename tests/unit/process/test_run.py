@@ -238,3 +238,24 @@ def test_threads_do_not_see_each_others_children_and_nothing_leaks() -> None:
     assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
     listing = subprocess.run(["/bin/ps", "--ppid", str(os.getpid()), "-o", "stat="], capture_output=True, check=False)
     assert b"Z" not in listing.stdout
+
+
+def test_it_works_with_the_standard_descriptors_closed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code = (
+        "import os, sys\nfor number in (0, 1, 2): os.close(number)\nfrom kbtasks.process import run\n"
+        "done = run(['/bin/cat'], cwd='/', env={}, timeout=20, max_stdout=100, input=b'through')\n"
+        "handle = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\nos.write(handle, done.stdout)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(out)], cwd=REPOSITORY, check=False).returncode == 0
+    assert out.read_bytes() == b"through"
+
+
+def test_descriptors_are_passed_on_under_their_own_numbers() -> None:
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, b"handed over\n")
+        os.close(writing)
+        assert sh(f"read line <&{reading}; echo $line", pass_fds=[reading]).stdout == b"handed over\n"
+    finally:
+        os.close(reading)
