@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
+from kbtasks.config import CACHE_FOLDER
 from kbtasks.index.tables import APPLICATION_ID, SCHEMA_VERSION, as_text
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -36,17 +37,25 @@ def kind_of(error: sqlite3.Error) -> str:
 
 
 def prepare(root: str, cache: str) -> None:
-    """Make the folder ``cache`` (no more open than the vault) with its own ``.gitignore``; OSError where that fails."""
-    if os.path.isdir(cache):
-        return
-    mode = os.stat(root).st_mode & 0o777
-    os.makedirs(os.path.dirname(cache), exist_ok=True)
-    try:
-        os.mkdir(cache, mode | 0o700)
-    except FileExistsError:
-        return
-    with open(os.path.join(cache, ".gitignore"), "xb") as file:
-        file.write(_IGNORE_ALL)
+    """Make the folder ``cache`` (no more open than the vault) with its own ``.gitignore``; OSError where that fails.
+
+    A folder of the user's that serves as cache is left as it is.
+    """
+    own = os.path.basename(cache) == CACHE_FOLDER
+    if not os.path.isdir(cache):
+        mode = os.stat(root).st_mode & 0o777
+        os.makedirs(os.path.dirname(cache), exist_ok=True)
+        try:
+            os.mkdir(cache, mode | 0o700)
+            own = True
+        except FileExistsError:
+            pass
+    if own:
+        try:
+            with open(os.path.join(cache, ".gitignore"), "xb") as file:
+                file.write(_IGNORE_ALL)
+        except FileExistsError:
+            pass
 
 
 def connect(path: str, *, wait: float) -> Connection:

@@ -60,3 +60,15 @@ def test_a_folder_that_goes_during_the_sweep(tmp_path: Path, monkeypatch: pytest
             assert view.problems == []
     with opened(root) as view:
         assert words(view, "beta") == ["sub/b.md"]
+
+
+def test_the_cache_ignores_itself_and_leaves_a_users_folder_alone(tmp_path: Path) -> None:
+    from kbtasks.index.view import open_view
+
+    root = write(tmp_path / "vault", {"a.md": "alpha\n"})
+    (root / ".kbtasks").mkdir()
+    open_view(str(root), str(root / ".kbtasks")).close()
+    assert b"*" in (root / ".kbtasks/.gitignore").read_bytes()
+    (tmp_path / "mine").mkdir()
+    open_view(str(root), str(tmp_path / "mine")).close()
+    assert not (tmp_path / "mine/.gitignore").exists()
