@@ -66,7 +66,7 @@ class Application:
         staged, near = self._staged(entry), self._near(entry)
         try:
             if self.again:
-                _unlink(near, parent)
+                _clear(near, parent)
                 if places.revision_at(parent, name) == entry["new"]:
                     return
             step("before-create")
@@ -98,7 +98,7 @@ class Application:
                 self._give_back_what_is_not_ours(entry, parent, name)
                 return
             if self.again:
-                _unlink(near, parent)
+                _clear(near, parent)
                 if actual != entry["expected"] and _revision_of(staged) == entry["expected"]:
                     return  # replaced before the kill, and changed by somebody since
             if actual != entry["expected"]:
@@ -144,17 +144,18 @@ class Application:
         """A kill right after an exchange may have left somebody's fresh bytes staged: they are put back."""
         known = (entry["new"], entry["expected"], None)
         near = self._near(entry)
-        came_out = places.revision_at(parent, near)
-        if came_out not in known:
-            fsio.exchange(near, name, parent, parent)
-        _unlink(near, parent)
-        if came_out in known:
-            came_out = _revision_of(self._staged(entry))
-            if came_out not in known:
-                fsio.exchange(self._staged(entry), name, parent)
-        if came_out not in known:
-            os.fsync(parent)
-            raise _conflict(entry, came_out)
+        staged = os.open(self.folder, os.O_RDONLY)
+        try:
+            own = str(entry["number"])
+            for holder, folder in ((near, parent), (near + ".old", parent), (own, staged), (own + ".old", staged)):
+                came_out = places.revision_at(folder, holder)
+                if came_out not in known:
+                    fsio.exchange(holder, name, parent, folder)
+                    os.fsync(parent)
+                    raise _conflict(entry, came_out)
+        finally:
+            _clear(near, parent)
+            os.close(staged)
 
     def _move(self, path: str, to: str, entry: dict[str, Any]) -> None:
         expected = entry["expected"]
@@ -165,7 +166,7 @@ class Application:
                 near = self._near(entry)
                 actual = places.revision_at(source, source_name)
                 if self.again:
-                    _unlink(near, target)
+                    _clear(near, target)
                     arrived = places.revision_at(target, target_name) == expected
                     if (
                         arrived
@@ -282,6 +283,12 @@ def _unlink(name: str, folder: int | None) -> None:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
         pass
+
+
+def _clear(near: str, folder: int) -> None:
+    """Remove what an exchange beside a file may have left."""
+    _unlink(near, folder)
+    _unlink(near + ".old", folder)
 
 
 def _is_same(source: int, source_name: str, target: int, target_name: str, path: str, to: str) -> bool:

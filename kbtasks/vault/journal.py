@@ -71,11 +71,7 @@ def commit(root: str, changes: list[Change]) -> None:
                 done.append(entry)
                 step("applied")
         except (KbError, OSError):
-            _write_entries(folder, UNDO, done)  # from here on a kill leads back, not forward
-            step("undoing")
-            for entry in reversed(done):
-                application.undo(entry)
-                step("undone")
+            _take_back(application, done)
             raise
         step("all-applied")
     finally:
@@ -87,7 +83,8 @@ def recover(root: str) -> list[str]:
     """Finish the transactions of killed writers and clear their debris; the caller holds the vault's write lock.
 
     A journal that no writer of ours can have written (a vault may come from anywhere) is cleared, not applied.
-    Returns the paths that someone changed in the meantime and that were therefore left as they are.
+    A transaction that meets a file which somebody has changed in the meantime is taken back instead; returns the paths
+    of such files.
     """
     journal = os.path.join(root, JOURNAL)
     left: list[str] = []
@@ -102,14 +99,24 @@ def recover(root: str) -> list[str]:
         entries = _entries(folder, MANIFEST) or [] if back is None else []
         moved = frozenset(entry["path"] for entry in entries if entry["kind"] == "move")
         application = Application(root, folder, again=True, moved=moved)
-        for entry in entries:
+        for number, entry in enumerate(entries):
             try:
                 application.apply(entry)
-            except KbError:
+            except KbError:  # somebody changed the file in the meantime: then none of it
                 left.append(entry["path"])
+                _take_back(Application(root, folder), entries[:number])
+                break
         _forget(folder)
     _remove_if_empty(journal)
     return left
+
+
+def _take_back(application: Application, done: list[dict[str, Any]]) -> None:
+    _write_entries(application.folder, UNDO, done)  # from here on a kill leads back, not forward
+    step("undoing")
+    for entry in reversed(done):
+        application.undo(entry)
+        step("undone")
 
 
 def is_pending(root: str) -> bool:
