@@ -9,6 +9,7 @@ search_text  one row per piece: a heading-bounded section, or part of one longer
     grams           1 where the row has text for search_grams
 search       FTS5 over the eight text columns, porter and unicode61 restricted to letters of cased scripts and digits
 search_grams FTS5 over the bigrams and words of uncased scripts (``tokens.grams``), computed by a view
+search_whole  FTS5 of the unstemmed words of each note (rowid: the note's), without places: who holds a word, exactly
 search_row, search_grams_row   fts5vocab of each: term, doc (rows that hold it), cnt
 
 SQLite 3.40 cannot delete from a contentless table, so the text is kept: a row is deleted with its old values first.
@@ -58,6 +59,8 @@ CREATE VIRTUAL TABLE search USING fts5 ({_LIST}, content='search_plain_text', co
     tokenize={TOKENIZER});
 CREATE VIRTUAL TABLE search_grams USING fts5 (title, body, content='search_grams_text', content_rowid='id',
     tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co M*'");
+CREATE VIRTUAL TABLE search_whole USING fts5 (text, content='', detail=none, columnsize=0,
+    tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co'");
 CREATE VIRTUAL TABLE search_row USING fts5vocab ('search', 'row');
 CREATE VIRTUAL TABLE search_grams_row USING fts5vocab ('search_grams', 'row');
 INSERT INTO search (search, rank) VALUES ('hashsize', 4194304);
@@ -80,29 +83,33 @@ def add(connection: Connection, rowid: int, note: ParsedNote) -> None:
     meta = _clean(_meta_text(note.meta))
     beside = "\n".join((title, alias, path, tags, meta))
     first = tokens.identifiers(beside)
+    bodies: list[str] = []
     for ordinal, (line, start, end, heading, body) in enumerate(_pieces(note)):
         row = rowid << SHIFT | ordinal
         names = tokens.identifiers(body)
         values: tuple[str, ...]
         if ordinal == 0:
             values = (title, heading, body, f"{first} {names}".strip(), alias, path, tags, meta)
-            whole = f"{heading} {body} {path} {tags} {meta}"
+            plain = f"{heading} {body} {path} {tags} {meta}"
         else:
             values = (title, heading, body, names, "", "", "", "")
-            whole = f"{heading} {body}"
+            plain = f"{heading} {body}"
         in_title = tokens.grams(f"{title} {values[4]}")
-        in_body = tokens.grams(whole)
+        in_body = tokens.grams(plain)
         grams = 1 if in_title or in_body else 0
         connection.execute(
             "INSERT INTO search_text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (row, line, start, end, grams, *values),
         )
-        seen = map(tokens.spaced, values) if grams else values
+        seen = tuple(map(tokens.spaced, values))
+        bodies.append(seen[2])
         connection.execute(f"INSERT INTO search (rowid, {_LIST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *seen))
         if grams:
             connection.execute(
                 "INSERT INTO search_grams (rowid, title, body) VALUES (?, ?, ?)", (row, in_title, in_body)
             )
+    whole = _whole([*map(tokens.spaced, (title, alias, path, tags, meta))], bodies)
+    connection.execute("INSERT INTO search_whole (rowid, text) VALUES (?, ?)", (rowid, whole))
 
 
 def remove(connection: Connection, rowid: int) -> None:
@@ -111,8 +118,12 @@ def remove(connection: Connection, rowid: int) -> None:
     rows = connection.execute(
         f"SELECT id, grams, {_LIST} FROM search_text WHERE id >= ? AND id < ?", (low, high)
     ).fetchall()
+    bodies: list[str] = []
+    beside: list[str] = []
     for row, grams, *values in rows:
-        seen = map(tokens.spaced, values) if grams else values
+        seen = tuple(map(tokens.spaced, values))
+        bodies.append(seen[2])
+        beside = beside or [seen[0], *seen[4:]]
         connection.execute(
             f"INSERT INTO search (search, rowid, {_LIST}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *seen)
         )
@@ -122,12 +133,20 @@ def remove(connection: Connection, rowid: int) -> None:
             connection.execute(
                 "INSERT INTO search_grams (search_grams, rowid, title, body) VALUES ('delete', ?, ?, ?)", (row, *old)
             )
+    if rows:
+        sql = "INSERT INTO search_whole (search_whole, rowid, text) VALUES ('delete', ?, ?)"
+        connection.execute(sql, (rowid, _whole(beside, bodies)))
     connection.execute("DELETE FROM search_text WHERE id >= ? AND id < ?", (low, high))
+
+
+def _whole(beside: list[str], bodies: list[str]) -> str:
+    """What ``search_whole`` is given for a note: everything of it, folded, since unicode61 folds letters one by one only."""
+    return tokens.fold("\n".join((*beside, "".join(bodies))))
 
 
 def optimize(connection: Connection) -> None:
     """Merge the FTS segments after a bulk load: smaller, and quicker to ask."""
-    for table in ("search", "search_grams"):
+    for table in ("search", "search_grams", "search_whole"):
         connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
@@ -138,10 +157,10 @@ def faults(connection: Connection) -> list[str]:
     for name, function in (("kb_grams", tokens.grams), ("kb_spaced", tokens.spaced)):
         try:
             connection.execute(f"SELECT {name}('')")
-        except OperationalError:  # not known to this connection yet; a known one may be in use by FTS5 and cannot be replaced
+        except OperationalError:  # not known here yet; one that is may be in use by FTS5 and cannot be replaced
             connection.create_function(name, 1, function, deterministic=True)
     found = []
-    for table in ("search", "search_grams"):
+    for table in ("search", "search_grams", "search_whole"):
         try:
             connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
         except DatabaseError as error:

@@ -72,7 +72,9 @@ def _pattern(source: str) -> re.Pattern[str]:
     """Compiled on first use: a search of plain ASCII needs only one of them."""
     found = _compiled.get(source)
     if found is None:
-        found = _compiled[source] = re.compile(source.format(UNSPACED, _MARKS, _UNCASED) if "{0}" in source or "{1}" in source else source)
+        found = _compiled[source] = re.compile(
+            source.format(UNSPACED, _MARKS, _UNCASED) if "{0}" in source or "{1}" in source else source
+        )
     return found
 
 
@@ -207,10 +209,10 @@ def grams(text: str) -> str:
 
 
 def spaced(text: str) -> str:
-    """``text`` with each character of an unspaced script as a space, so that unicode61 does not join ``API`` to ``数据``.
+    """``text`` with each character of an unspaced script, and each emoji, as a space: unicode61 would join them to ``API``.
 
     As long as before, character for character.
     """
     if text.isascii():
         return text
-    return _pattern("[{0}]+").sub(lambda run: " " * (run.end() - run.start()), text)
+    return _pattern("[{0}\U0001f000-\U0001faff]+").sub(lambda run: " " * (run.end() - run.start()), text)

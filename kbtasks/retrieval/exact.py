@@ -3,7 +3,8 @@ path or tags, ignoring case and Unicode form.
 
 To occur is to stand there literally, not inside a longer run of letters and digits: ``art`` is not in ``Start``, ``C`` is in
 ``C++``, and ``foo`` is in ``foo/bar``. The values of front matter are text, its keys and marks are not. The index only proposes
-notes; the text of each is read before it counts, so the answer is that of a person reading every file.
+notes; the text of each is read before it counts, unless the query is plain words, of which the index knows who holds them. So the
+answer is that of a person reading every file.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import log
 from kbtasks.index import tokens
 from kbtasks.index.search import SHIFT
 from kbtasks.retrieval.query import first_place
-from kbtasks.retrieval.terms import json_list, notes_with
+from kbtasks.retrieval.terms import is_decided, json_list, notes_with, quoted
 
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ PLACES = {"title": 4.0, "alias": 3.5, "path": 2.5, "tags": 3.0, "heading": 2.0, 
 BODY = 1.0
 #: Occurrences in a body that are counted; more say nothing more.
 _MAX_COUNT = 8
+#: Where the index alone decides who matches, and more notes do, only this many are read and scored by place.
+READ = 150
 _FIELDS = ("title", "alias", "path", "tags", "meta")
 
 
@@ -65,6 +68,10 @@ def find(connection: Connection, query: Query, allowed: Collection[int] | None, 
     if allowed is not None:
         among = set(allowed) if among is None else among.intersection(allowed)
     found: list[Match] = []
+    if among is not None and len(among) > READ and all(map(is_decided, query.parts)):
+        first = _best_by_words(connection, query.parts, among)
+        found = [Match(note, 0.0, set(), list(query.parts)) for note in among - first]
+        among = first
     for number, (note, texts) in enumerate(_texts(connection, among, total)):
         match = _match(note, texts, query.parts, rarity)
         if match is not None:
@@ -74,6 +81,14 @@ def find(connection: Connection, query: Query, allowed: Collection[int] | None, 
             break
     found.sort(key=lambda match: -match.score)
     return found
+
+
+def _best_by_words(connection: Connection, parts: list[str], among: set[int]) -> set[int]:
+    """About READ of the notes ``among``: those of the best pieces by SQLite's ranking of the words ``parts``."""
+    expression = " OR ".join(map(quoted, parts))
+    sql = f"""SELECT DISTINCT rowid >> {SHIFT} FROM (SELECT rowid FROM search WHERE search MATCH ?
+        AND rank MATCH 'bm25(4, 2, 1, 0, 3.5, 2.5, 3, 0.5)' ORDER BY rank, rowid LIMIT ?)"""
+    return {note for (note,) in connection.execute(sql, (expression, 2 * READ))} & among
 
 
 def holding(connection: Connection, part: str, among: Collection[int]) -> set[int]:

@@ -28,11 +28,16 @@ def phrase_expression(word: str) -> tuple[str, str] | None:
     if not pieces:
         return None
     if all(tokens.is_plain(piece) for piece in pieces):
-        return "search", quoted(" ".join(pieces))
+        return "search_whole", " AND ".join(map(quoted, pieces))
     longest = max(pieces, key=len)
     if tokens.grams(longest):
         return ("search_grams", quoted(longest)) if tokens.grams(longest) == longest else None
     return "search", quoted(longest)
+
+
+def is_decided(word: str) -> bool:
+    """Whether ``notes_with`` is exact for the folded ``word``: one run of plain letters and digits."""
+    return tokens.pieces(word) == [word] and tokens.is_plain(word) and not tokens.is_unspaced(word)
 
 
 def notes_with(connection: Connection, word: str) -> set[int] | None:
@@ -41,7 +46,8 @@ def notes_with(connection: Connection, word: str) -> set[int] | None:
     if found is None:
         return None
     table, expression = found
-    rows = connection.execute(f"SELECT DISTINCT rowid >> {SHIFT} FROM {table} WHERE {table} MATCH ?", (expression,))
+    note = "rowid" if table == "search_whole" else f"DISTINCT rowid >> {SHIFT}"
+    rows = connection.execute(f"SELECT {note} FROM {table} WHERE {table} MATCH ?", (expression,))
     return {note for (note,) in rows}
 
 

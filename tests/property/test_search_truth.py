@@ -19,6 +19,7 @@ from kbtasks.retrieval.lanes import Lane
 from kbtasks.vault.parse import parse_note
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -226,3 +227,19 @@ def test_no_text_is_a_syntax_error(words_vault: Vault, text: str) -> None:
             words_vault.ask(text, mode)
         except UsageError as error:
             assert "empty" in error.message
+
+
+@FEW
+@given(word=st.sampled_from([each for each in WORDS if each.isalnum()]))
+def test_words_that_the_index_decides_are_those_of_the_files(
+    words_vault: Vault, monkeypatch_module: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch_module.setattr(exact, "READ", 2)
+    found, asked, paths = answered(words_vault, word)
+    assert found == by_reading(words_vault.root, paths, asked.parts)
+
+
+@pytest.fixture
+def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
