@@ -169,9 +169,10 @@ def search(root: str, query: str, limit: int) -> dict[str, Any]:
 
 def private_cache(root: str) -> str | None:
     """Where a bound search keeps its own index of ``root``: in the store that holds its compiled files; None unbound."""
-    if not sys.pycache_prefix or os.path.basename(sys.pycache_prefix) != PYCACHE:
+    folder = os.path.dirname(sys.pycache_prefix or "")
+    if os.path.basename(folder) != PYCACHE:
         return None
-    return private_index(os.path.dirname(sys.pycache_prefix), root)
+    return private_index(os.path.dirname(folder), root)
 
 
 def _index_state(cache: str) -> list[tuple[int, int, int, int]]:

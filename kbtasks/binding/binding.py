@@ -6,7 +6,7 @@ import json
 import os
 
 from kbtasks.binding.pin import find_named_program, pin_program, pin_vault, surrounding_rules
-from kbtasks.binding.private import INDEXES, private_index
+from kbtasks.binding.private import INDEXES, PYCACHE, PYCACHE_KEY, private_index
 from kbtasks.binding.registry import Registry, decode
 from kbtasks.binding.stored import Place, now_text, overridden_rules, require_binding
 from kbtasks.binding.verify import OK, verify
@@ -202,28 +202,28 @@ def remove_binding(registry: Registry, project: str, revision: int | None, *, fo
     return int(row[0])
 
 
-def drop_unused_indexes(registry: Registry) -> None:
-    """Delete the private indexes of vaults that no binding speaks of any more; what cannot be deleted stays."""
-    folder = os.path.join(registry.store, INDEXES)
-    used = set()
-    for project, revision, payload in registry.rows("SELECT project, revision, payload FROM binding"):
-        try:
-            used.add(
-                os.path.basename(
-                    private_index(registry.store, decode(project, revision, payload)["pin"]["vault"]["path"])
-                )
-            )
-        except KbError:
-            return
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return
+def drop_unused(registry: Registry) -> None:
+    """Delete private indexes and compiled files that no binding speaks of any more; what cannot be deleted stays."""
     import shutil
 
-    for name in names:
-        if name not in used:
-            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+    indexes, compiled = set(), set()
+    for project, revision, payload in registry.rows("SELECT project, revision, payload FROM binding"):
+        try:
+            pin = decode(project, revision, payload)["pin"]
+        except KbError:  # it may speak of any of them
+            return
+        indexes.add(os.path.basename(private_index(registry.store, pin["vault"]["path"])))
+        if pin["packages"]:
+            compiled.add(pin["packages"]["sha256"][:PYCACHE_KEY])
+    for folder, used in ((INDEXES, indexes), (PYCACHE, compiled)):
+        path = os.path.join(registry.store, folder)
+        try:
+            names = os.listdir(path)
+        except OSError:
+            continue
+        for name in names:
+            if name not in used:
+                shutil.rmtree(os.path.join(path, name), ignore_errors=True)
 
 
 def audit_trail(registry: Registry, project: str | None, limit: int) -> tuple[list[dict[str, Any]], int]:

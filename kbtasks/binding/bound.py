@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kbtasks.binding import pythonenv
-from kbtasks.binding.private import PYCACHE
+from kbtasks.binding.private import PYCACHE, PYCACHE_KEY
 from kbtasks.process import run
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -42,8 +42,10 @@ def command_line(verified: Verified, store: str, words: Sequence[str]) -> tuple[
     for item in reversed(chain):
         argv += [item["written"], *item["arguments"]]
     if pin["boot"]:
-        roots = pin["packages"]["roots"]
-        argv += pythonenv.boot_arguments(pin["program"]["path"], roots, os.path.join(store, PYCACHE))
+        packages = pin["packages"]
+        # by the manifest's hash: compiled files are matched to sources by time and size only
+        pycache = os.path.join(store, PYCACHE, packages["sha256"][:PYCACHE_KEY])
+        argv += pythonenv.boot_arguments(pin["program"]["path"], packages["roots"], pycache)
     return [*argv, pin["program"]["path"], *words], len(argv)
 
 

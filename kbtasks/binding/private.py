@@ -11,6 +11,8 @@ from kbtasks.fsio import make_private_directory
 
 PROMOTIONS = "promotions"
 PYCACHE = "pycache"
+#: So many hex digits of a manifest's hash name the folder of its compiled files.
+PYCACHE_KEY = 16
 INDEXES = "index"
 
 

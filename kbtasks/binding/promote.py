@@ -66,7 +66,7 @@ def plan(place: Place, promotion: Promotion) -> NotePlan:
         pin = require_binding(registry, promotion.project)["pin"]
         with verify(pin, uid=place.uid, memory=registry, allowed=overridden_rules(pin)) as verified:
             verified.require()
-            words = create_words(promotion, _body_path(place, promotion), pin["vault"]["path"])
+            words = create_words(promotion, body_path(place, promotion.request), pin["vault"]["path"])
             argv, _ = command_line(verified, place.store, words)
         return NotePlan(promotion.path, promotion.text, argv, receipts.load(registry, promotion.request))
 
@@ -95,11 +95,13 @@ def promote(place: Place, promotion: Promotion, *, again: bool = False) -> tuple
             return _attempt(place, registry, promotion, verified, earlier), True
 
 
-def _body_path(place: Place, promotion: Promotion) -> str:
-    return os.path.join(place.store, PROMOTIONS, promotion.request + ".md")
+def body_path(place: Place, request: str) -> str:
+    """Where the text of an open promotion lies."""
+    return os.path.join(place.store, PROMOTIONS, request + ".md")
 
 
 def one_at_a_time(place: Place, project: str) -> fsio.Lock:
+    """The lock that promotions of ``project`` and their recovery hold in turn."""
     name = sha256(project.encode()).hexdigest()[:32] + ".lock"
     return fsio.Lock(os.path.join(place.store, PROMOTIONS, name), what="promotion for this project", wait=LOCK_SECONDS)
 
@@ -144,7 +146,7 @@ def _attempt(
     place: Place, registry: Registry, promotion: Promotion, verified: Verified, earlier: dict[str, Any] | None
 ) -> dict[str, Any]:
     vault = verified.pin["vault"]["path"]
-    body = _body_path(place, promotion)
+    body = body_path(place, promotion.request)
     try:
         fsio.atomic_write(body, promotion.text.encode("utf-8"), mode=0o600)
     except OSError as error:
@@ -168,6 +170,7 @@ def _attempt(
         receipt = receipts.save(
             registry, receipt, status=receipts.NOT_STARTED, reason=error.message, process=None, ended=True
         )
+        drop_body(body)
         raise ProcessNotStarted(**{**error.details, "receipt": receipt}) from None
     except BaseException as error:
         raise _interrupted_attempt(registry, receipt, error, started=started) from error
@@ -212,6 +215,7 @@ def _judge(
         reason = f"the program ended with status {done.status}: {words}"
         if done.status > 0 and now == receipt["before"]:
             receipt = receipts.save(registry, receipt, status=receipts.REFUSED, reason=reason, ended=True)
+            drop_body(body)
             raise Refused(
                 message=f"the program did not save {promotion.path}: {words}",
                 next=None if data is None else f"look at {promotion.path}: a different note stands there",
@@ -222,7 +226,7 @@ def _judge(
     if doubt is not None:
         raise _uncertain(receipts.save(registry, receipt, status=receipts.UNCERTAIN, reason=doubt, ended=True))
     receipt = receipts.save(registry, receipt, status=receipts.CONFIRMED, reason=None, revision=now, ended=True)
-    _drop_body(body)
+    drop_body(body)
     return receipt
 
 
@@ -246,7 +250,8 @@ def _unconfirmed(stdout: bytes, promotion: Promotion, data: bytes | None, now: s
     return None
 
 
-def _drop_body(path: str) -> None:
+def drop_body(path: str) -> None:
+    """Delete the text of a promotion that is decided; the receipt stays."""
     try:
         os.unlink(path)
     except OSError:

@@ -7,7 +7,7 @@ import os
 from kbtasks import fsio
 from kbtasks.binding import receipts
 from kbtasks.binding.private import PROMOTIONS, private_folder
-from kbtasks.binding.promote import await_end, one_at_a_time
+from kbtasks.binding.promote import await_end, body_path, drop_body, one_at_a_time
 from kbtasks.vault import journal
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -36,6 +36,7 @@ def recover(place: Place, project: str, request: str) -> list[dict[str, Any]]:
                 if receipt["status"] in receipts.OPEN:
                     await_end(receipt)
                     decided.append(receipts.save(registry, receipt, **_decision(place, receipt)))
+                    drop_body(body_path(place, receipt["request"]))
                 else:
                     decided.append(receipt)
     return decided
@@ -63,9 +64,8 @@ def _finish_killed_writer(vault: str) -> None:
 
 
 def _is_the_note(place: Place, receipt: dict[str, Any], data: bytes) -> bool:
-    body = os.path.join(place.store, PROMOTIONS, receipt["request"] + ".md")
     try:
-        with open(body, encoding="utf-8", newline="") as file:
+        with open(body_path(place, receipt["request"]), encoding="utf-8", newline="") as file:
             return receipts.holds_text(data, file.read())
     except (OSError, UnicodeDecodeError):  # the text is gone: the last line, with the hash of the text, still tells
         last = f"Promotion request: `{receipt['request']}`."

@@ -49,7 +49,7 @@ def bind(
     can save notes back (promote). Everything pinned is verified before each call. The same bind again changes nothing;
     replacing a binding needs its revision.
     """
-    from kbtasks.binding.binding import make_pin, store_binding
+    from kbtasks.binding.binding import drop_unused, make_pin, store_binding
 
     place = place_of(context, store)
     chosen = project_of(context, place, project, bound=False)
@@ -65,6 +65,7 @@ def bind(
             override=override,
         )
         binding, changed = store_binding(registry, chosen, pin, revision=revision or None, action="bind")
+        drop_unused(registry)
     notes = [f"note: {item['message']}" for item in pin["warnings"]]
     notes += warm_index(place, pin)
     data = {**binding_document(binding), "changed": changed}
@@ -202,7 +203,7 @@ def bind_rebind(
     store: str = "",
 ) -> Result:
     """Pin the same vault and program again after an upgrade, showing old and new."""
-    from kbtasks.binding.binding import changes, rebind
+    from kbtasks.binding.binding import changes, drop_unused, rebind
 
     place = place_of(context, store)
     chosen = project_of(context, place, project)
@@ -210,6 +211,8 @@ def bind_rebind(
         old, new, written = rebind(
             registry, place, chosen, revision=revision or None, accept_vault=accept_vault, dry_run=dry_run
         )
+        if written:
+            drop_unused(registry)
     found = changes(old["pin"], new["pin"])
     data = {
         **binding_document(new),
@@ -246,13 +249,13 @@ def _shown(value: Any) -> str | None:
 )
 def bind_remove(context: Context, project: str = "", revision: int = 0, force: bool = False, store: str = "") -> Result:
     """Forget a project's binding. Notes, receipts and the audit trail stay."""
-    from kbtasks.binding.binding import drop_unused_indexes, remove_binding
+    from kbtasks.binding.binding import drop_unused, remove_binding
 
     place = place_of(context, store)
     chosen = project_of(context, place, project)
     with place.registry(must_write=True) as registry:
         last = remove_binding(registry, chosen, revision or None, force=force)
-        drop_unused_indexes(registry)
+        drop_unused(registry)
     return Result("bind-remove", {"project": chosen, "revision": last, "removed": True})
 
 
