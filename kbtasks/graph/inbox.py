@@ -8,6 +8,7 @@ import re
 from kbtasks.errors import UsageError
 from kbtasks.graph.edges import BETWEEN
 from kbtasks.graph.records import field
+from kbtasks.index.tables import bindable
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def find_inbox(
     chosen = [folder.strip("/") for folder in folders]
     if len(chosen) > MAX_FOLDERS or not all(chosen):
         raise UsageError(message=f"--folder takes 1 to {MAX_FOLDERS} folders of the vault")
-    where = " OR ".join("(path >= ? AND path < ?)" for _ in chosen)
-    bounds = [bound for folder in chosen for bound in (folder + "/", folder + "0")]
+    where = " OR ".join("(path >= CAST(? AS TEXT) AND path < CAST(? AS TEXT))" for _ in chosen)
+    bounds = [bindable(bound) for folder in chosen for bound in (folder + "/", folder + "0")]
     sources = connection.execute(
         f"SELECT rowid, id, path, title, meta FROM note WHERE {where} ORDER BY path", bounds
     ).fetchall()
@@ -65,7 +66,9 @@ def find_inbox(
     }
 
 
-def _settled(connection: Connection, where: str, bounds: list[str], plans: bool) -> dict[int, list[dict[str, Any]]]:
+def _settled(
+    connection: Connection, where: str, bounds: list[str | bytes], plans: bool
+) -> dict[int, list[dict[str, Any]]]:
     """Row number of a capture -> the maintained notes that link to it."""
     types = [*MAINTAINED, "plan"] if plans else list(MAINTAINED)
     marks = ",".join("?" * len(types))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: Names that many notes of one vault bear by custom; sharing them is no fault.
 COMMON_NAMES = ("index", "readme")
 #: Problems of reading that lose nothing and need no repair before others can work.
-HARMLESS = frozenset(("tags-as-text", "bom", "trailing-space", "latin-1", "encoding", "empty"))
+HARMLESS = frozenset(("template-placeholder", "not-regular"))
 
 _PLACED = "note.path, link.line, link.start_byte, link.end_byte, link.kind, link.target, link.fragment"
 

@@ -80,8 +80,8 @@ def listed_notes(connection: Connection, *, folder: str = "", limit: int = 0) ->
     """Notes as the inventory lists them, by path, and how many there are; below ``folder``, at most ``limit`` (0: all)."""
     where, values = "generated = 0", []
     if folder.strip("/"):
-        where += " AND path >= ? AND path < ?"
-        values = [folder.strip("/") + "/", folder.strip("/") + "0"]
+        where += " AND path >= CAST(? AS TEXT) AND path < CAST(? AS TEXT)"
+        values = [bindable(folder.strip("/") + end) for end in "/0"]
     total = int(connection.execute(f"SELECT count(*) FROM note WHERE {where}", values).fetchone()[0])
     rows = connection.execute(
         f"SELECT id, path, title, type, status, summary FROM note WHERE {where} ORDER BY path LIMIT ?",

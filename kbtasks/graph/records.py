@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-from kbtasks.graph.nodes import COLUMNS, Node, marks
+from kbtasks.graph.nodes import COLUMNS, Node
 from kbtasks.graph.scopes import FIELD, State, ancestors, path_state, read_scopes
+from kbtasks.index.tables import bindable
 from kbtasks.vault.names import fold
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -93,8 +94,8 @@ def find_records(connection: Connection, repository: str, target: str, target_st
     states: dict[str, State] = {target: target_state}
     rows = connection.execute(
         f"SELECT {COLUMNS}, note.summary, note.meta FROM note WHERE rowid IN"
-        f" (SELECT note FROM scope WHERE scope IN ({marks(lines)})) ORDER BY note.path",
-        lines,
+        f" (SELECT note FROM scope WHERE scope IN ({','.join(['CAST(? AS TEXT)'] * len(lines))})) ORDER BY note.path",
+        [bindable(line) for line in lines],
     ).fetchall()
     for row in rows:
         meta = json.loads(row[8])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kbtasks.graph.edges import pairs
 from kbtasks.graph.nodes import all_nodes
+from kbtasks.index.tables import bindable
 from kbtasks.vault.names import fold
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -87,7 +88,8 @@ def load_whole(connection: Connection, *, folder: str = "", tag: str = "") -> Wh
         tagged = {
             row[0]
             for row in connection.execute(
-                "SELECT note FROM tag WHERE key = ? OR (key > ? AND key < ?)", (key, key + "/", key + "0")
+                "SELECT note FROM tag WHERE key = CAST(? AS TEXT) OR (key > CAST(? AS TEXT) AND key < CAST(? AS TEXT))",
+                [bindable(bound) for bound in (key, key + "/", key + "0")],
             )
         }
         nodes = {rowid: node for rowid, node in nodes.items() if rowid in tagged}
