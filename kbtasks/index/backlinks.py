@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from itertools import groupby
+from json import dumps
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kbtasks import fsio
 from kbtasks.index import facets
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kbtasks.index.view import View
 
 _HEAD = 400
@@ -37,30 +42,32 @@ def input_digest(view: View) -> str:
 
 def write_backlinks(view: View) -> int:
     """Write the file anew from the index; how many notes have backlinks. OSError where it cannot be written."""
-    from json import dumps
-
-    notes: dict[str, dict[str, object]] = {}
-    for note_id, path, source, source_path, kind, count in view.connection.execute(
+    pieces: list[str] = []
+    with_backlinks = 0
+    rows = view.connection.execute(
         "SELECT t.id, t.path, s.id, s.path, l.kind, count(*) FROM link AS l JOIN note AS t ON t.rowid = l.target_note"
         " JOIN note AS s ON s.rowid = l.note WHERE l.generated = 0 AND l.target_note <> l.note"
-        " GROUP BY t.rowid, s.rowid, l.kind ORDER BY t.path, s.path, l.kind"
-    ):
-        entry = notes.setdefault(path, {"id": note_id, "path": path, "backlinks": []})
-        found = entry["backlinks"]
-        assert isinstance(found, list)
-        found.append({"id": source, "path": source_path, "kind": kind, "count": count})
-    document = {
-        "schema": "kbtasks/backlinks-view/1",
-        "input": input_digest(view),
-        "notes": list(notes.values()),
-        "total": len(notes),
-    }
+        " GROUP BY t.path, s.path, l.kind ORDER BY t.path, s.path, l.kind"
+    )
+    for (note_id, path), group in groupby(rows, key=itemgetter(0, 1)):
+        backlinks = [
+            {"id": id, "path": source, "kind": kind, "count": count} for _, _, id, source, kind, count in group
+        ]
+        pieces.append(_encode({"id": note_id, "path": path, "backlinks": backlinks}))
+        with_backlinks += 1
+    head = f'{{"schema":"kbtasks/backlinks-view/1","input":"{input_digest(view)}","notes":['
+    data = f'{head}{",".join(pieces)}],"total":{with_backlinks}}}\n'.encode()
     os.makedirs(os.path.dirname(view_path(view.cache)), exist_ok=True)
-    text = dumps(document, ensure_ascii=False, separators=(",", ":"))
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError:
-        data = dumps(document, separators=(",", ":")).encode("ascii")
     mode = os.stat(os.path.join(view.cache, "index.db")).st_mode & 0o777
-    fsio.atomic_write(view_path(view.cache), data + b"\n", mode=mode)
-    return len(notes)
+    fsio.atomic_write(view_path(view.cache), data, mode=mode)
+    return with_backlinks
+
+
+def _encode(value: dict[str, Any]) -> str:
+    """Compact JSON; names that are not UTF-8 on disk as ``\\udcXX`` escapes."""
+    text = dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return dumps(value, separators=(",", ":"))
+    return text

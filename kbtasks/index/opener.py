@@ -260,6 +260,7 @@ class Opener:
                 return self.open(rebuild=False)
             delta = self._fill(connection)
             connection.execute("COMMIT")
+            _give_back(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             self._widen(delta.mode)
@@ -287,6 +288,7 @@ class Opener:
             store.clear(connection)
             delta = self._fill(connection)
             connection.execute("COMMIT")
+            _give_back(connection)
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -308,7 +310,7 @@ class Opener:
         from kbtasks.index import search, tables
         from kbtasks.vault.walk import Rules
 
-        connection.execute("PRAGMA cache_size = -32000")
+        connection.execute("PRAGMA cache_size = -10000")
         store.mark(connection)
         tables.create(connection)
         search.create(connection)
@@ -335,6 +337,12 @@ class Opener:
 def _generation(connection: Connection) -> object:
     row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
     return None if row is None else row[0]
+
+
+def _give_back(connection: Connection) -> None:
+    """Return the page cache of a bulk load to the system."""
+    connection.execute("PRAGMA cache_size = -2000")
+    connection.execute("PRAGMA shrink_memory")
 
 
 def _stamp(path: str) -> tuple[int, int]:
