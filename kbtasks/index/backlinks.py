@@ -51,7 +51,8 @@ def write_backlinks(view: View) -> int:
     )
     for (note_id, path), group in groupby(rows, key=itemgetter(0, 1)):
         backlinks = [
-            {"id": id, "path": source, "kind": kind, "count": count} for _, _, id, source, kind, count in group
+            {"id": source, "path": source_path, "kind": kind, "count": count}
+            for _, _, source, source_path, kind, count in group
         ]
         pieces.append(_encode({"id": note_id, "path": path, "backlinks": backlinks}))
         with_backlinks += 1
