@@ -55,6 +55,11 @@ def has_surrogate(text: str) -> bool:
     return not text.isascii() and _SURROGATE.search(text) is not None
 
 
+def plain(text: str) -> str:
+    """``text`` as SQLite can take it: a lone surrogate becomes a question mark (only in columns that are searched)."""
+    return text.encode("utf-8", "replace").decode("utf-8") if has_surrogate(text) else text
+
+
 def compact(value: Any) -> str:
     """``JSON.stringify(value)`` for strings, lists, mappings, booleans and null: insertion order, no spaces.
 

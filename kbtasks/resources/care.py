@@ -34,7 +34,7 @@ def collect(connection: Connection, *, abandon: list[str], dry_run: bool) -> dic
     are no longer waited for; their receipts go too. Inside the caller's transaction, which a dry run must roll back.
     """
     abandoned = []
-    for key in abandon:
+    for key in map(canonical.plain, abandon):
         if connection.execute("DELETE FROM provider WHERE key = ?", (key,)).rowcount:
             connection.execute("DELETE FROM receipt WHERE provider = ?", (key,))
             abandoned.append(key)

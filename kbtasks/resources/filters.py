@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import UsageError
-from kbtasks.resources import canonical
+from kbtasks.resources.canonical import instant, plain
 from kbtasks.resources.design import DOMAINS
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class Filters:
         if domain and domain not in DOMAINS:
             raise UsageError(message=f"--domain takes one of {', '.join(DOMAINS)}, not {domain[:80]!r}")
         self.domain = domain
-        self.feature = feature.lower()
-        self.style = style.lower()
-        self.provider = provider.strip().lower()
-        self.author = author.lower().removeprefix("@")
-        self.tag = tag.lower()
+        self.feature = plain(feature).lower()
+        self.style = plain(style).lower()
+        self.provider = plain(provider).strip().lower()
+        self.author = plain(author).lower().removeprefix("@")
+        self.tag = plain(tag).lower()
         self.since = _moment(since) if since else ""
         self.pending = pending
 
@@ -100,7 +100,7 @@ class Filters:
 
 def _moment(text: str) -> str:
     try:
-        return canonical.instant(text if "T" in text else f"{text}T00:00:00Z")
+        return instant(text if "T" in text else f"{text}T00:00:00Z")
     except ValueError as error:
         raise UsageError(
             message=f"--since takes a day (2026-01-31) or a time with zone: {text[:60]!r}: {error}"

@@ -16,7 +16,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from kbtasks.resources import tables, terms
-from kbtasks.resources.records import plain
+from kbtasks.resources.canonical import plain
 
 if TYPE_CHECKING:
     from sqlite3 import Connection

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kbtasks import fsio
 from kbtasks.resources import canonical, lexical, terms
+from kbtasks.resources.canonical import plain
 from kbtasks.resources.design import made_stale
 from kbtasks.resources.extras import extras_digest
 from kbtasks.resources.faults import ConflictingRecord, DamagedStore, DuplicateRecord, NoRecord, StaleRecord
@@ -126,11 +127,6 @@ def write(connection: Connection, resource: Resource, extras: dict[str, Any] | N
         )
     fsio.step("record:row")
     index(connection, number, resource, extras)
-
-
-def plain(text: str) -> str:
-    """``text`` as SQLite can take it: a lone surrogate becomes a question mark (only in columns that are searched)."""
-    return text.encode("utf-8", "replace").decode("utf-8") if canonical.has_surrogate(text) else text
 
 
 def index(connection: Connection, number: int, resource: Resource, extras: dict[str, Any] | None) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError, UsageError
 from kbtasks.resources import lexical, ranked, records, semantic, terms
+from kbtasks.resources.canonical import plain
 from kbtasks.resources.model import is_resource_id
 from kbtasks.resources.snippet import snippet
 from kbtasks.resources.tables import LEXICAL_WEIGHTS
@@ -144,7 +145,7 @@ def _ask(
 
 def _identity(connection: Connection, query: str, filters: Filters) -> list[Hit]:
     """Records whose id, original id or URL is the query itself."""
-    text = query.strip()
+    text = plain(query.strip())
     if not text or any(character.isspace() for character in text):
         return []
     column = "id" if is_resource_id(text) else "url" if text.lower().startswith("https:") else "source_id"

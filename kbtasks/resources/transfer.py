@@ -196,7 +196,7 @@ def _take_receipt(
 def _take_capture(connection: Connection, identity: str, title: str | None, revision: str, at: str | None) -> None:
     connection.execute(
         "INSERT INTO capture (id, title, revision, updated_at, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (identity, None if title is None else records.plain(title), revision, at, next_seq(connection)),
+        (identity, None if title is None else canonical.plain(title), revision, at, next_seq(connection)),
     )
 
 

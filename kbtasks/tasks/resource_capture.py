@@ -61,8 +61,13 @@ def resource_capture(
         report, _ = work.read_bookmarks(found)
         total = 0
     else:
-        with open_store(store_path(context, store), write=True) as connection, transaction(connection):
-            report = work.capture(connection, found, progress=progress_bar(context, "capture"))
+        path = store_path(context, store)
+        with (
+            open_store(path, write=True) as connection,
+            transaction(connection),
+            progress_bar(context, "capture") as show,
+        ):
+            report = work.capture(connection, found, progress=show)
             total = records.count(connection)
     compat: dict[str, Any] = {
         "added": report.counts.added,

@@ -198,5 +198,5 @@ def resource_vectors(context: Context, store: str = "") -> Result:
     path = store_path(context, store)
     if not os.path.lexists(path):
         return Result("resource-vectors", {"made": 0, "total": 0})
-    with open_store(path, write=True) as connection:
-        return Result("resource-vectors", build(connection, progress=progress_bar(context, "vectors")))
+    with open_store(path, write=True) as connection, progress_bar(context, "vectors") as show:
+        return Result("resource-vectors", build(connection, progress=show))

@@ -99,29 +99,20 @@ def load_provider(context: Context, config: str, store: str) -> Provider:
     return load(data, what=config, store_path=store, environ=context.environ)
 
 
-def progress_bar(context: Context, title: str) -> Callable[[int, int], None]:
-    """A progress bar on stderr where a person watches it, else a function that does nothing."""
+@contextmanager
+def progress_bar(context: Context, title: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr where a person watches it, else a function that does nothing; it is gone on leaving."""
     import sys
 
     if context.quiet or context.plain or not sys.stderr.isatty():
-        return lambda _done, _total: None
+        yield lambda _done, _total: None
+        return
     from rich.console import Console
     from rich.progress import Progress
 
-    bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(title, total=None)
-    started = False
-
-    def show(done: int, total: int) -> None:
-        nonlocal started
-        if not started:
-            bar.start()
-            started = True
-        bar.update(task, completed=done, total=total)
-        if done >= total:
-            bar.stop()
-
-    return show
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager

@@ -58,12 +58,11 @@ def resource_pull(
         raw = context.read_input(name, limit=MAX_CONFIG)
         sources.append((name, Source(read_config(raw, "source-config", what=name), context.environ)))
     results = []
-    with open_store(store_path(context, store), write=True) as connection:
+    with open_store(store_path(context, store), write=True) as connection, progress_bar(context, "pull") as show:
         for name, source in sources:
             found = pull(
-                connection, source, max_pages=max_pages, restart=restart, allow_empty=allow_empty,
-                progress=progress_bar(context, "pull"),
-            )  # fmt: skip
+                connection, source, max_pages=max_pages, restart=restart, allow_empty=allow_empty, progress=show
+            )
             results.append({"config": name, **found})
     failed = [found for found in results if found["state"] == "failed"]
     aside = sum(len(found["quarantined"]) for found in results)
@@ -127,6 +126,7 @@ def resource_sources(
     """Sources pulled from so far, with their progress; --remove KEY forgets one."""
     from kbtasks.errors import NotFound, UsageError
     from kbtasks.model.result import Result
+    from kbtasks.resources.canonical import plain
     from kbtasks.resources.pull import list_quarantine, list_sources, remove_source
     from kbtasks.resources.store import open_store, snapshot, transaction
 
@@ -135,7 +135,7 @@ def resource_sources(
     path = store_path(context, store)
     if remove:
         with open_store(path, write=True) as connection, transaction(connection):
-            if not remove_source(connection, remove):
+            if not remove_source(connection, plain(remove)):
                 raise NotFound(what="source", name=remove, next="kb resource.sources")
     with open_store(path) as connection, snapshot(connection):
         found = list_sources(connection)

@@ -89,7 +89,8 @@ def sync(
             plan = work.make_plan(connection, provider.key, None if all else id)
             if all and not allow_mass_change:
                 work.check_mass(connection, provider.key, plan)
-            done = work.run(connection, provider, plan, progress=progress_bar(context, "sync"))
+            with progress_bar(context, "sync") as show:
+                done = work.run(connection, provider, plan, progress=show)
     finally:
         provider.close()
     left = len(done["failures"]) + done["skippedPending"]

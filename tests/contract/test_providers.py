@@ -1,8 +1,9 @@
-"""The contract of a provider, held by all three kinds; an adapter of your own is tested by adding its configuration here."""
+"""The contract of a provider, held by all kinds and by the template; an adapter of your own is tested by adding its configuration here."""
 
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,13 +19,17 @@ _names = itertools.count()
 Make = Callable[[], Provider]
 
 
-@pytest.fixture(params=["file", "command", "postgresql"])
+@pytest.fixture(params=["file", "command", "template", "postgresql"])
 def make(request: pytest.FixtureRequest, memory: Memory) -> Make:
     """Makes a provider, each time for the same destination."""
     if request.param == "file":
         config, _ = memory.file_provider()
     elif request.param == "command":
         config = memory.command_provider(SERVICE, str(memory.folder / "service.json"))
+    elif request.param == "template":
+        template = Path(__file__).resolve().parents[2] / "examples" / "resources" / "memory_adapter.py"
+        command = [sys.executable, str(template), str(memory.folder / "held")]
+        config = memory.file({"kind": "command", "scope": "personal", "namespace": "n", "command": command})
     else:
         folder: Path = request.getfixturevalue("postgres")
         document = {

@@ -27,6 +27,10 @@ class FileProvider:
         self.key = key
 
     def _load(self) -> V1Store:
+        if os.path.exists(self.path) and not os.path.isfile(self.path):  # opening a pipe would wait for its writer
+            raise Unavailable(
+                message=f"{self.path} is not a regular file", next="name another file in the configuration"
+            )
         try:
             with open(self.path, "rb") as file:
                 data = file.read(MAX_BYTES + 1)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError, MissingExtra, Unavailable
 from kbtasks.resources import canonical, lexical, terms
+from kbtasks.resources.canonical import plain
 from kbtasks.resources.model import Reader, normal_resource
 from kbtasks.resources.providers.base import Outcome
-from kbtasks.resources.records import plain
 
 if TYPE_CHECKING:
     from typing import Any

@@ -162,6 +162,10 @@ def test_bounds(memory: Memory) -> None:
     memory("resource.search", "x" * 2001, code=2)
     memory("resource.search", "word " * 390)
     memory("resource.search", "--query", '--" OR * NEAR(a b) AND NOT col:x ^ {} ()', "--mode", "lexical")
+    for word in ("\udcff", "\udcffabcd", "https://\udcff/", "owl \udcff"):
+        memory("resource.search", word)
+        memory("resource.search", word, "--mode", "lexical")
+    memory("resource.list", "--tag", "\udcff", "--author", "\udcff", "--provider", "\udcff")
     memory("resource.search", "--query", '" OR * NEAR(a b) AND NOT col:x ^ {} ()\0')
 
 

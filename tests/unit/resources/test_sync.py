@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,17 @@ def test_a_broken_target_is_left_as_it_is(memory: Memory, content: str) -> None:
     found = memory("sync", "--all", "--provider-config", config, code=9)
     assert found["failures"][0]["state"] == "not_started"
     assert target.read_text() == content
+
+
+def test_a_target_that_is_no_file_is_refused(memory: Memory) -> None:
+    config, target = memory.file_provider()
+    memory.put(EXAMPLE)
+    os.mkfifo(target)
+    found = memory("sync", "--all", "--provider-config", config, code=9)
+    assert "not a regular file" in found["failures"][0]["error"]
+    target.unlink()
+    target.mkdir()
+    memory("sync", "--all", "--provider-config", config, code=9)
 
 
 def test_locks(memory: Memory) -> None:
