@@ -187,6 +187,8 @@ class _Call:
 
         from kbtasks.spawned import Spawned, pipe
 
+        if not hasattr(os, "posix_spawn"):
+            raise ProcessNotStarted(program=self.program, reason="programs are started on POSIX systems only")
         if not sys.executable:
             raise ProcessNotStarted(program=self.program, reason="the Python interpreter's own path is unknown")
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -132,12 +132,14 @@ def _reap(leader: int, status: int | None) -> tuple[int, int | None, bool]:
             count += 1
 
 
-def end_everything(leader: int) -> tuple[int, bool, int]:
-    """Kill and reap all processes below this one: (status of the leader, proven, number of leftovers)."""
+def end_everything(leader: int, status: int | None = None) -> tuple[int, bool, int]:
+    """Kill and reap all processes below this one: (status of the leader, proven, number of leftovers).
+
+    status: the leader's, where it has been reaped already.
+    """
     from time import monotonic, sleep
 
     deadline = monotonic() + ENDING_SECONDS
-    status: int | None = None
     leftovers = 0
     pause = 0.0002
     try:  # first the group at once, while its leader is unreaped and its number therefore cannot belong to another
@@ -158,12 +160,17 @@ def end_everything(leader: int) -> tuple[int, bool, int]:
         pause = min(pause * 2, 0.01)
 
 
-def _exited(leader: int) -> bool:
-    """Whether the leader has ended; it stays unreaped."""
+def _exited(leader: int, ended: list[int]) -> bool:
+    """Whether the leader has ended. It stays unreaped; where the system cannot do that, its status goes into ``ended``."""
     try:
-        return os.waitid(os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        if hasattr(os, "waitid"):
+            return os.waitid(os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        pid, raw = os.waitpid(leader, os.WNOHANG)
     except ChildProcessError:
         return True
+    if pid:
+        ended.append(os.waitstatus_to_exitcode(raw))
+    return pid != 0
 
 
 def _child(plan: dict[str, Any], go: int, failure: int, supervisor: int) -> None:
@@ -264,7 +271,8 @@ def main() -> None:
     for handle in (command, failure_read, wake_read):
         watched.register(handle, select.POLLIN)
     started = False
-    while not _exited(leader):
+    ended: list[int] = []
+    while not _exited(leader, ended):
         ready = {handle for handle, _ in watched.poll()}
         if wake_read in ready:
             os.read(wake_read, 4096)
@@ -279,7 +287,7 @@ def main() -> None:
     else:
         if not started:
             started = _report_start(report, failure_read)
-    status, proven, leftovers = end_everything(leader)
+    status, proven, leftovers = end_everything(leader, ended[0] if ended else None)
     _send(report, f"ended {status} {int(proven)} {leftovers}")
 
 

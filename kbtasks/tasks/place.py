@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from kbtasks.errors import Unavailable
+
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
     from typing import Any
@@ -19,6 +21,8 @@ def place_of(context: Context, store: str) -> Place:
     """The caller's user id, home, PATH and store. ``store``: the value of ``--store``, empty for the data folder."""
     from kbtasks.binding.stored import Place
 
+    if not hasattr(os, "getuid"):
+        raise Unavailable(message="bindings need a POSIX system: they rest on its owners, modes and processes")
     return Place(
         uid=os.getuid(),
         home=os.path.realpath(context.environ.get("HOME") or os.path.expanduser("~")),

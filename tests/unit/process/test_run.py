@@ -259,3 +259,15 @@ def test_descriptors_are_passed_on_under_their_own_numbers() -> None:
         assert sh(f"cat /proc/self/fd/{reading}", pass_fds=[reading]).stdout == b"handed over\n"
     finally:
         os.close(reading)
+
+
+def test_systems_without_waitid_reap_the_child_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kbtasks import supervisor
+
+    monkeypatch.delattr(os, "waitid")
+    child = subprocess.Popen(["/bin/sh", "-c", "exit 7"])
+    ended: list[int] = []
+    while not supervisor._exited(child.pid, ended):
+        pass
+    assert ended == [7]
+    child.returncode = 7
