@@ -493,3 +493,27 @@ def test_a_package_swapped_while_the_program_runs_gives_no_answer(tmp_path: Path
     bench.mode(f"exec:open({str(words)!r}, 'a').write('# swapped')")
     with pytest.raises(Drift, match="packages"):
         search(bench.place, str(bench.project), "retries")
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/node"), reason="needs Node")
+def test_a_node_program_with_modules_beside_it(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, bound=False)
+    package = bench.folder / "tools" / "package"
+    (package / "bin").mkdir(parents=True)
+    (package / "lib").mkdir()
+    (package / "lib" / "answer.mjs").write_text("export const hits = [{ path: 'retries.md', snippet: '再試行' }];\n")
+    entry = package / "bin" / "finder.mjs"
+    entry.write_text(
+        "#!/usr/bin/env node\nimport { hits } from '../lib/answer.mjs';\nconsole.log(JSON.stringify({ hits }));\n"
+    )
+    entry.chmod(0o755)
+    (bench.folder / "tools" / "linked").symlink_to("package/bin/finder.mjs")
+    bench.place.search_path = "/usr/bin"
+    with bench.place.registry(must_write=True) as registry:
+        pin = make_pin(registry, bench.place, str(bench.project), vault=str(bench.vault), start="auto", override="",
+                       program=str(bench.folder / "tools" / "linked"), trees=[str(package)])  # fmt: skip
+        store_binding(registry, str(bench.project), pin, revision=None, action="bind")
+    assert (pin["start"], pin["program"]["path"]) == ("path", str(entry))
+    assert search(bench.place, str(bench.project), "x")["hits"][0]["text"] == "再試行"
+    (package / "lib" / "answer.mjs").write_text("export const hits = [];\n")
+    assert refused(bench) == "packages.sha256"
