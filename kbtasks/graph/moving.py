@@ -80,9 +80,15 @@ def plan_move(connection: Connection, root: str, source: str, target: str) -> Mo
     connection: a fresh index of the vault at ``root``. Raises NotFound, AlreadyExists, Refused, UsageError.
     """
     notes, files = _moves(connection, root, source, target)
-    plan = MovePlan(notes, files)
+    plan = plan_moves(connection, root, notes, files)
     if source not in notes:
         plan.folders = _folders(source, [*notes, *files])
+    return plan
+
+
+def plan_moves(connection: Connection, root: str, notes: dict[str, str], files: dict[str, str]) -> MovePlan:
+    """The edits that go with moving many notes and files at once (old path -> new path, all free and allowed)."""
+    plan = MovePlan(notes, files)
     foreign = not_utf8(connection)
     names = MovedNames(IndexNames(connection), notes, files)
     placed: set[tuple[str, int]] = set()

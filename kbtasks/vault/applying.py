@@ -32,10 +32,18 @@ class Application:
         self.folder = folder
         self.again = again
         self.moved = moved
+        self._folders: set[str] = set()
+
+    def sync(self) -> None:
+        """Make the names that were changed durable, each folder once; to be called before the journal goes."""
+        for folder in sorted(self._folders):
+            fsio.sync_directory(os.path.join(self.root, folder))
+        self._folders.clear()
 
     def apply(self, entry: dict[str, Any]) -> None:
         """Apply one change; RevisionConflict, AlreadyExists, NotFound, Refused or OSError, nothing changed then."""
         kind = entry["kind"]
+        self._folders.update(os.path.dirname(path) for path in (entry["path"], entry["to"]) if path is not None)
         if kind == "create":
             self._create(entry)
         elif kind == "replace":
@@ -47,6 +55,7 @@ class Application:
 
     def undo(self, entry: dict[str, Any]) -> None:
         """Take back an applied change, unless somebody has changed the file since (then it is theirs)."""
+        self._folders.update(os.path.dirname(path) for path in (entry["path"], entry["to"]) if path is not None)
         try:
             if entry["kind"] == "move":
                 self._move(entry["to"], entry["path"], entry)
@@ -83,7 +92,6 @@ class Application:
                 _unlink(near, parent)
                 raise AlreadyExists(path=entry["path"], next=f"kb show {entry['path']}") from None
             step("after-create")
-            os.fsync(parent)
         finally:
             os.close(parent)
 
@@ -118,7 +126,6 @@ class Application:
             if came_out != entry["expected"]:  # somebody saved between the look and the exchange: give it back
                 fsio.exchange(staged, name, parent)
                 raise _conflict(entry, came_out)
-            os.fsync(parent)
         finally:
             os.close(parent)
 
@@ -134,7 +141,6 @@ class Application:
             fsio.exchange(near, name, parent, parent)
             _unlink(near, parent)
             raise _conflict(entry, came_out)
-        os.fsync(parent)
         _unlink(self._staged(entry), None)
         _copy(near, parent, self._staged(entry), None)  # kept for taking it back
         step("kept-old")
@@ -151,7 +157,6 @@ class Application:
                 came_out = places.revision_at(folder, holder)
                 if came_out not in known:
                     fsio.exchange(holder, name, parent, folder)
-                    os.fsync(parent)
                     raise _conflict(entry, came_out)
         finally:
             _clear(near, parent)
@@ -191,8 +196,6 @@ class Application:
                 except FileExistsError:
                     raise AlreadyExists(path=to) from None
                 step("after-move")
-                os.fsync(target)
-                os.fsync(source)
             finally:
                 os.close(target)
         finally:

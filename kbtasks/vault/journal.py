@@ -61,6 +61,7 @@ def commit(root: str, changes: list[Change]) -> None:
     step("journal-made")
     try:
         entries = [_staged(root, folder, number, change) for number, change in enumerate(changes)]
+        fsio.sync_files([os.path.join(folder, str(entry["number"])) for entry in entries if entry["new"]])
         _write_entries(folder, MANIFEST, entries)
         step("manifest-written")
         application = Application(root, folder)
@@ -73,6 +74,7 @@ def commit(root: str, changes: list[Change]) -> None:
         except (KbError, OSError):
             _take_back(application, done)
             raise
+        application.sync()
         step("all-applied")
     finally:
         _forget(folder)
@@ -106,6 +108,7 @@ def recover(root: str) -> list[str]:
                 left.append(entry["path"])
                 _take_back(Application(root, folder), entries[:number])
                 break
+        application.sync()
         _forget(folder)
     _remove_if_empty(journal)
     return left
@@ -117,6 +120,7 @@ def _take_back(application: Application, done: list[dict[str, Any]]) -> None:
     for entry in reversed(done):
         application.undo(entry)
         step("undone")
+    application.sync()
 
 
 def is_pending(root: str) -> bool:
@@ -162,7 +166,6 @@ def _staged(root: str, folder: str, number: int, change: Change) -> dict[str, An
         if old is not None:
             keep_owner(handle, old)
         os.fchmod(handle, mode)
-        os.fsync(handle)
     finally:
         os.close(handle)
     step("staged")
