@@ -10,7 +10,7 @@ from kbtasks.capture import compare, manifest
 from kbtasks.capture.clip import Clip
 from kbtasks.capture.fetch import Fetcher
 from kbtasks.capture.kept import note_of
-from kbtasks.capture.pages import Options
+from kbtasks.capture.pages import Options, shown_name
 from kbtasks.capture.report import finish
 from kbtasks.capture.routes import find_browser
 from kbtasks.errors import Conflict
@@ -58,7 +58,7 @@ class Again:
 
     def from_file(self, data: bytes, path: str, *, password: str, dry_run: bool, vault: str | None) -> dict[str, Any]:
         """Capture the file ``path`` with the bytes ``data`` in place of the earlier one."""
-        name = os.path.basename(path)
+        name = shown_name(path)
         if self.document["kind"] == "pdf":
             return self._finish(
                 self._pdf(password).plan(data, requested=None, file=name, folder=self.folder),

@@ -10,6 +10,10 @@ MAX_GUESS = 200_000
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _META = re.compile(rb"<meta\s([^>]{0,1000})>?", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s{0,8}=\s{0,8}["']?\s{0,8}([A-Za-z0-9_:.\-]{1,40})""", re.IGNORECASE)
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_MARKUP = re.compile(
+    rb"<(?:!doctype|!--|html|head|body|title|meta|script|div|p|h[1-6]|article|table|\?xml)\b", re.IGNORECASE
+)
 _XML = re.compile(rb"""^\s{0,8}<\?xml[^>]{0,200}?encoding\s{0,8}=\s{0,8}["']([A-Za-z0-9_.\-]{1,40})""")
 
 
@@ -75,6 +79,14 @@ def decode(data: bytes, content_type: str = "") -> Decoded:
         # A page that could be prescanned as ASCII is not UTF-16, whatever it says.
         return _decode(data, "utf-8" if codec.startswith("utf-16") else codec, "meta")
     return _guess(data)
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether ``data`` is no text: bytes that text does not use near its start (WHATWG MIME sniffing, 5.1), and no markup."""
+    head = data[:PRESCAN]
+    if head.startswith(tuple(mark for mark, _ in _BOMS)) or _MARKUP.search(head):
+        return False
+    return _BINARY.search(head) is not None
 
 
 def _guess(data: bytes) -> Decoded:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kbtasks.capture import bundle, manifest
 from kbtasks.capture.assets import Limits, collect
 from kbtasks.capture.bundle import BundleFile
+from kbtasks.capture.charset import is_binary
 from kbtasks.capture.facts import refresh_target
 from kbtasks.capture.fetch import MAX_REDIRECTS, Fetcher
 from kbtasks.capture.guard import parse_url
@@ -16,12 +17,12 @@ from kbtasks.capture.judge import judge
 from kbtasks.capture.needs import WEB, need
 from kbtasks.capture.note import note_text
 from kbtasks.capture.page import UNKNOWN
-from kbtasks.capture.pages import Options, Page
+from kbtasks.capture.pages import Options, Page, shown_name
 from kbtasks.capture.redact import redact_text, redact_url
 from kbtasks.capture.saved import SavedPage, neighbour_reader, read_saved
 from kbtasks.capture.slug import slugify
 from kbtasks.capture.worker import WorkerFailed, ask
-from kbtasks.errors import KbError, MissingExtra, NotFound, Unavailable, UsageError
+from kbtasks.errors import KbError, MissingExtra, NotFound, Unavailable
 
 if TYPE_CHECKING:
     from typing import Any
@@ -125,7 +126,7 @@ class Clip:
     def _render(self, page: Page) -> None:
         """Read the page in the worker, and judge it."""
         media_type = page.content_type.partition(";")[0].strip().lower()
-        if media_type not in _READABLE or page.html[:5] == b"%PDF-":
+        if media_type not in _READABLE or page.html[:5] == b"%PDF-" or is_binary(page.html):
             self.rendered = _unread(page)
         else:
             request = {
@@ -229,7 +230,7 @@ class Clip:
             else ""
             for item in rendered["pictures"]
         }
-        source = redact_url(requested or known) or (page.file and os.path.basename(page.file)) or "stdin"
+        source = redact_url(requested or known) or (page.file and shown_name(page.file)) or "stdin"
         clipped = manifest.now()
         text = note_text(
             rendered["markdown"],
@@ -243,6 +244,7 @@ class Clip:
             warnings=self.warnings,
             paths=paths,
             linked=linked,
+            media={item["number"] for item in rendered["pictures"] if item["media"]},
             has_text=rendered["readable"],
         )
         note = BundleFile(f"{name}.md", text.encode("utf-8"), role="markdown", media_type="text/markdown")
@@ -316,7 +318,7 @@ class Clip:
                 "requested": redact_url(requested) if requested else None,
                 "final": redact_url(known) or None,
                 "canonical": redact_url(rendered["canonical"]) or None,
-                "file": os.path.basename(page.file) if page.file else None,
+                "file": shown_name(page.file) if page.file else None,
                 "media_type": page.content_type.partition(";")[0].strip().lower() or "text/html",
                 "encoding": rendered["encoding"],
                 "bytes": len(page.html),
@@ -356,11 +358,12 @@ def _title_from(url: str, file: str | None) -> str:
 
         last = [part for part in unquote(target.path.partition("?")[0]).split("/") if part]
         return (last[-1].rpartition(".")[0] or last[-1]) if last else target.host
-    return os.path.splitext(os.path.basename(file))[0] if file else ""
+    return os.path.splitext(shown_name(file))[0] if file else ""
 
 
 def _unread(page: Page) -> dict[str, Any]:
     kind = "a PDF" if page.html[:5] == b"%PDF-" else page.content_type[:100] or "something else"
+    kind = "binary data" if is_binary(page.html) else kind
     return {
         "encoding": "",
         "encoding_from": "",
@@ -390,11 +393,3 @@ def _version() -> str:
     from kbtasks import __version__
 
     return __version__
-
-
-def check_mode(mode: str, *, is_url: bool) -> None:
-    """UsageError where ``mode`` cannot take what was given."""
-    if is_url and mode == "file":
-        raise UsageError(message="--mode file takes a saved page, not an address")
-    if not is_url and mode in ("http", "browser"):
-        raise UsageError(message=f"--mode {mode} takes an address, not a file")

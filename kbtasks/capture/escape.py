@@ -107,7 +107,7 @@ def link_address(url: str) -> str:
     if rest.startswith("["):  # an IPv6 host keeps its brackets
         host, bracket, tail = rest.partition("]")
         return head + separator + host + bracket + "".join(table.get(char, char) for char in tail if char >= " ")
-    return "".join(table.get(char, char) for char in url if char >= " " or char in "\x02\x03")
+    return "".join(table.get(char, char) for char in url if char >= " ")
 
 
 def yaml_text(value: str) -> str:

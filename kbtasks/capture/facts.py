@@ -9,7 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from kbtasks.capture.page import UNKNOWN, absolute, tag_of, text_of, words_of
+from kbtasks.capture.page import UNKNOWN, absolute, tag_of, text_of, without_controls, words_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -52,6 +52,8 @@ _REFRESH = re.compile(
     rb"""<meta[^>]{0,100}http-equiv\s{0,4}=\s{0,4}["']?refresh["']?[^>]{0,100}content\s{0,4}=\s{0,4}["']?\s{0,4}(\d{1,3})\s{0,4}[;,]\s{0,4}(?:url\s{0,4}=\s{0,4})?["']?([^"'>\s]{1,2000})""",
     re.IGNORECASE,
 )
+#: Names of the empty element that a script fills.
+_SHELLS = frozenset(("root", "app", "__next", "__nuxt", "___gatsby", "svelte", "application", "react-root", "main-app"))
 _PAYWALL = frozenset((
     "paywall", "pay-wall", "paywalled", "paywall-content", "regwall", "meteredcontent", "piano-offer",
     "paywall-offer", "subscriber-only", "premium-wall",
@@ -125,7 +127,8 @@ def read(root: HtmlElement, page_url: str) -> Facts:
 
 
 def _clip(text: str, limit: int) -> str:
-    return " ".join(text.split())[:limit].strip()
+    plain = without_controls(text).encode("utf-8", "replace").decode("utf-8")  # JSON can hold halves of characters
+    return " ".join(plain.split())[:limit].strip()
 
 
 def _text(element: HtmlElement | None) -> str:
@@ -269,11 +272,13 @@ def _judge(root: HtmlElement, facts: Facts, linked: list[dict[str, Any]]) -> Non
         if item.get("isAccessibleForFree") in (False, "False", "false", "http://schema.org/False"):
             facts.paywall = True
     scripts = 0
+    shell = False
     password = False
     for element in root.iter():
         tag = tag_of(element)
         if tag == "script":
-            scripts += 1
+            kind = (element.get("type") or "").strip().lower()
+            scripts += kind in ("", "module") or "javascript" in kind or "ecmascript" in kind
             source = (element.get("src") or "").lower()
             facts.challenge = facts.challenge or any(mark in source for mark in _CHALLENGE[:7])
         elif tag == "input" and (element.get("type") or "").lower() == "password":
@@ -284,8 +289,12 @@ def _judge(root: HtmlElement, facts: Facts, linked: list[dict[str, Any]]) -> Non
                 facts.paywall = True
             if any(mark in word for word in words for mark in _CHALLENGE):
                 facts.challenge = True
+        elif tag == "noscript" and len(element) < 20 and "javascript" in text_of(element).lower():
+            shell = True
+        if tag and element.get("id") in _SHELLS and not len(element) and not (element.text or "").strip():
+            shell = True
     facts.login = password
-    facts.scripted = scripts > 0
+    facts.scripted = scripts > 0 and shell
     title = facts.title.lower()
     if any(title.startswith(start) for start in _CHALLENGE_TITLES):
         facts.challenge = True

@@ -68,7 +68,7 @@ class Fetcher:
         self.allow_private = allow_private
         self.user_agent = user_agent
         self.resolver = resolver
-        self.tls = tls
+        self._tls = tls
 
     def fetch(
         self, url: str, *, accept: str = "text/html,application/xhtml+xml,*/*;q=0.5", max_bytes: int | None = None,
@@ -121,7 +121,7 @@ class Fetcher:
             ("Accept-Language", "en, *;q=0.5"), ("Connection", "close"),
         ]  # fmt: skip
         backend = PinnedBackend(addresses, deadline)
-        context = self.tls or ssl.create_default_context()
+        context = self._tls = self._tls or ssl.create_default_context()
         left = _left(deadline)
         extensions = {"timeout": {"connect": left, "read": left, "write": left, "pool": left}}
         answer: Fetched | None = None

@@ -24,6 +24,8 @@ _CUT = {
 def judge(page: Page, rendered: dict[str, Any]) -> tuple[str, list[dict[str, str]]]:
     """The status of the selected surface and its warnings: ``complete`` only without any."""
     warnings = [*page.warnings, *rendered["warnings"]]
+    if page.method == "browser":  # its scripts have run: what is there is what the page shows
+        warnings = [item for item in warnings if item["code"] != "needs-script"]
     rendered.setdefault("readable", True)
     if page.cut:
         warnings.append({"code": page.cut, "message": _CUT[page.cut]})

@@ -41,7 +41,7 @@ class Writer:
 
     base: absolute address that relative ones resolve against (under UNKNOWN a link loses its address and keeps its words).
     page_url: the page's own address, for links to its own parts. skip: elements left out.
-    After writing, ``pictures`` holds the images in order; each stands in the text as U+0002, its number, U+0003.
+    After writing, ``pictures`` holds the images in order; each stands in the text as U+0002, number, colon, words, U+0003.
     """
 
     def __init__(
@@ -272,8 +272,6 @@ class Writer:
             return [("c", "[x]" if element.get("checked") is not None else "[ ]"), ("s", " ")]
         if tag in ("iframe", "video", "audio", "embed"):
             return self._embedded(element)
-        if tag == "wbr":
-            return []
         return self.children(element)
 
     def _emphasis(self, element: HtmlElement, mark: str) -> list[Token]:
@@ -316,7 +314,7 @@ class Writer:
             return [("t", alt)] if alt else []
         picture = pictures.Picture(len(self.pictures), url, alt)
         self.pictures.append(picture)
-        return [("c", f"![{write(text_tokens(alt), single_line=True)}](\x02{picture.number}\x03)")]
+        return [("c", f"\x02{picture.number}:{write(text_tokens(alt), single_line=True)}\x03")]
 
     def _raised(self, element: HtmlElement, table: dict[int, int], mark: str) -> list[Token]:
         tokens = self.children(element)
@@ -334,12 +332,12 @@ class Writer:
             return []
         kind = {"iframe": "Embedded page", "embed": "Embedded file"}.get(tag_of(element), tag_of(element).capitalize())
         title = " ".join((element.get("title") or "").split())[:200]
-        address = redact_url(url)
+        label = f"{kind}: {title}" if title else kind
         if tag_of(element) in ("video", "audio"):
             picture = pictures.Picture(len(self.pictures), url, title, media=True)
             self.pictures.append(picture)
-            address = f"\x02{picture.number}\x03"
-        return [("l", ""), ("t", f"{kind}: {title}" if title else kind), ("k", address)]
+            return [("c", f"\x02{picture.number}:{write(text_tokens(label), single_line=True)}\x03")]
+        return [("l", ""), ("t", label), ("k", redact_url(url))]
 
 
 def _parted(run: list[Token]) -> list[list[Token]]:

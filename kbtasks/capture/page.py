@@ -30,6 +30,12 @@ UNKNOWN = "http://saved-page.invalid/"
 _MAX_ELEMENTS = 400_000
 #: Characters that no text needs and that XML forbids, or that would break words: controls, soft hyphen, byte order mark.
 _DROPPED = "\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff"
+_METADATA = frozenset(
+    ("title", "meta", "link", "base", "script", "style", "noscript", "template", "object", "basefont", "isindex")
+)
+#: Elements that the parser does not know to be empty: what follows them would become their content.
+_WBR = re.compile(r"</?wbr\s{0,8}/?>", re.IGNORECASE)
+_EMPTY = re.compile(r"<(source|track|embed)\b([^<>]{0,4000}?)/?>", re.IGNORECASE)
 _CONTROL = re.compile(f"[{_DROPPED}\x0c]")
 
 
@@ -37,12 +43,14 @@ def parse(text: str) -> HtmlElement:
     """The root ``html`` element of ``text``; an empty page where there is no element at all. Nesting is bounded by the parser."""
     from lxml import etree, html
 
-    clean = without_controls(text).replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
-    parser = html.HTMLParser(encoding="utf-8", huge_tree=False, remove_pis=True)
+    clean = _WBR.sub("", without_controls(text).replace("\r\n", "\n").replace("\r", "\n"))
+    clean = _EMPTY.sub(r"<\1\2 />", clean)
+    parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True)
     try:
-        root = html.document_fromstring(clean or b"<html></html>", parser=parser)
+        root = html.document_fromstring(clean.encode("utf-8", "replace") or b"<html></html>", parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError, AssertionError):
         root = html.document_fromstring(b"<html><body></body></html>")
+    _rescue_from_head(root)
     for element in root.iter():  # character references can still name controls
         if element.text and _CONTROL.search(element.text):
             element.text = without_controls(element.text)
@@ -53,6 +61,29 @@ def parse(text: str) -> HtmlElement:
                 if _CONTROL.search(str(value)):
                     element.set(name, without_controls(str(value)))
     return root
+
+
+def _rescue_from_head(root: HtmlElement) -> None:
+    """Move what is no metadata out of ``head``: the parser leaves newer elements there when a page names no ``body``."""
+    from lxml import html
+
+    head = root.find("head")
+    if head is None:
+        return
+    first = next((at for at, child in enumerate(head) if tag_of(child) and tag_of(child) not in _METADATA), None)
+    if first is None:
+        return
+    body = root.find("body")
+    if body is None:
+        body = html.Element("body")
+        root.append(body)
+    moved = list(head)[first:]
+    text = body.text
+    body.text = None
+    for at, child in enumerate(moved):
+        body.insert(at, child)
+    if text and moved:
+        moved[-1].tail = (moved[-1].tail or "") + text
 
 
 def without_controls(text: str) -> str:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+from kbtasks.errors import UsageError
+
+
+def shown_name(path: str) -> str:
+    """The file name of ``path`` for documents: bytes that are not UTF-8 become U+FFFD."""
+    return os.path.basename(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class Options:
@@ -58,3 +66,11 @@ class Page:
         self.file: str | None = None
         self.screenshot: bytes | None = None
         self.warnings: list[dict[str, str]] = []
+
+
+def check_mode(mode: str, *, is_url: bool) -> None:
+    """UsageError where ``mode`` cannot take what was given."""
+    if is_url and mode == "file":
+        raise UsageError(message="--mode file takes a saved page, not an address")
+    if not is_url and mode in ("http", "browser"):
+        raise UsageError(message=f"--mode {mode} takes an address, not a file")

@@ -124,7 +124,7 @@ def _read_page(document: pdfium.PdfDocument, number: int, *, taken: pdf_images.T
     page = _Page(number + 1)
     try:
         handle = document[number]
-        page.label = str(document.get_page_label(number) or "")[:50]
+        page.label = str(document.get_page_label(number) or "")[:50].encode("utf-8", "replace").decode()
     except (pdfium.PdfiumError, UnicodeError, ValueError):
         page.text, page.note = "none", "the page is damaged and could not be read"
         return page

@@ -180,7 +180,10 @@ class PageView:
                 out.append("-")
             else:
                 out.append(LIGATURES.get(ord(char), char))
-        return "".join(out).strip("\ufeff")
+        text = "".join(out).strip("\ufeff")
+        if any("\ud800" <= char <= "\udfff" for char in text):  # halves of characters outside of the first plane
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return text
 
     def weight(self, word: Word) -> int:
         """The weight of the word's font (400 is plain, 700 bold); 0 where not known."""

@@ -91,9 +91,9 @@ def clip(
     Statuses: complete, partial (see the warnings), auth-required, blocked, unsupported; the last three end with exit code 3.
     The text of the page is only text in the note: it never becomes a link, a tag or front matter of the vault.
     """
-    from kbtasks.capture.clip import Clip, check_mode
+    from kbtasks.capture.clip import Clip
     from kbtasks.capture.fetch import USER_AGENT, Fetcher
-    from kbtasks.capture.pages import Options
+    from kbtasks.capture.pages import Options, check_mode
     from kbtasks.capture.report import WANTING, finish, render
     from kbtasks.capture.routes import find_browser
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from kbtasks.command import command
@@ -57,6 +56,7 @@ def pdf(
     """
     from kbtasks.capture.fetch import Fetcher
     from kbtasks.capture.ocr import find_tesseract
+    from kbtasks.capture.pages import shown_name
     from kbtasks.capture.pdf import PdfCapture, PdfOptions
     from kbtasks.capture.report import finish, render
     from kbtasks.tasks.clip import check_bounds, is_url, output_folder
@@ -81,7 +81,7 @@ def pdf(
         name, replace, files, document = run.plan(data, requested=target, file=None, folder=folder)
     else:
         data = context.read_input(target, limit=max_pdf_bytes)
-        file = None if target == "-" else os.path.basename(context.path(target))
+        file = None if target == "-" else shown_name(context.path(target))
         name, replace, files, document = run.plan(data, requested=None, file=file, folder=folder)
     result = finish(folder, name, replace, files, document, dry_run=dry_run, vault=vault)
     return Result("capture", result, text=render, tail="files")

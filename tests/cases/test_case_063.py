@@ -26,7 +26,7 @@ def parsed(page: bytes) -> Any:
     answer = rendered(page)
     text = note_text(
         answer["markdown"], title=answer["title"], source="tricky.html", author=answer["author"], published="", clipped="2026-01-02T03:04:05Z",
-        status="complete", method="file", warnings=[], paths={}, linked={}, has_text=True,
+        status="complete", method="file", warnings=[], paths={}, linked={}, media=set(), has_text=True,
     )  # fmt: skip
     return parse_note("articles/x/x.md", text.encode())
 

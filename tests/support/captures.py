@@ -26,7 +26,10 @@ def rendered(page: bytes, url: str = "https://birds.example/a/b/page.html?x=1", 
     values = {"content_type": "", "page_url": url, "extract": True, "scope": "auto", **options}
     answer = render(page, **values)
     answer["markdown"] = place_pictures(
-        answer["markdown"], {}, {item["number"]: item["url"] for item in answer["pictures"]}
+        answer["markdown"],
+        {},
+        {item["number"]: item["url"] for item in answer["pictures"]},
+        {item["number"] for item in answer["pictures"] if item["media"]},
     )
     return answer
 

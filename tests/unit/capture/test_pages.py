@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.captures import article, body, html, rendered, tokens
+from support.captures import LONG, article, body, html, rendered, tokens
 
 pytest.importorskip("trafilatura", reason="the extra capture is not installed")
 
@@ -64,6 +64,75 @@ def test_no_control_character_comes_through() -> None:
     )
     assert not any(ord(char) < 32 and char != "\n" for char in text)
     assert "![0](https://birds.example/a.png)" in text
+
+
+def test_pages_without_head_and_body() -> None:
+    for start in ("<title>T</title>", "<title>T</title><script>x</script>", "<meta charset=utf-8><link rel=x>", ""):
+        for inner in (
+            f"<article><p>{LONG}</p></article>",
+            f"<main>{LONG}</main>",
+            f"<section><h1>H</h1>{LONG}</section><p>after</p>",
+            f"loose {LONG}",
+            f"<p>{LONG}",
+        ):
+            assert LONG in body((start + inner).encode()), start + inner[:20]
+
+
+def test_elements_that_older_parsers_leave_open() -> None:
+    text = body(
+        article(
+            "<p>long<wbr>word<wbr/>here</p>"
+            "<p>a"
+            + "<wbr>b" * 3000
+            + "</p><p>after it</p><video><track src=x><source src='/v.mp4'>no video</video><p>end</p>"
+        )
+    )
+    assert (
+        "longwordhere" in text
+        and "a" + "b" * 3000 in text
+        and "after it" in text
+        and "[Video](https://birds.example/v.mp4)" in text
+        and "\n\nend\n" in text
+    )
+
+
+def test_data_uris_of_many_megabytes() -> None:
+    import base64
+
+    uri = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"x" * 12_000_000).decode()
+    answer = rendered(article(f'<p>before <img src="{uri}" alt="big"> after</p>'))
+    assert len(answer["pictures"][0]["url"]) == len(uri) and "before" in answer["markdown"]
+
+
+def test_binary_is_no_page() -> None:
+    from kbtasks.capture.charset import is_binary
+
+    assert is_binary(b"\x00\x01\x02" * 50) and is_binary(b"PK\x03\x04" + b"a" * 500)
+    assert (
+        not is_binary(b"")
+        and not is_binary(b"plain")
+        and not is_binary(b"<html>\x00")
+        and not is_binary("\ufeff<p>".encode("utf-16-le"))
+    )
+
+
+def test_pages_that_scripts_must_fill() -> None:
+    def codes(page: str) -> list[str]:
+        return [item["code"] for item in rendered(page.encode())["warnings"]]
+
+    script = "<script src='/a.js'></script>"
+    assert codes(f"<title>A</title><div id=root></div>{script}") == ["no-text"]
+    assert codes(f"<title>A</title><p>Loading, please wait a moment.</p><div id=app></div>{script}") == ["needs-script"]
+    assert codes(
+        f"<title>A</title><p>Some words of a frame.</p><noscript>Please enable JavaScript.</noscript>{script}"
+    ) == ["needs-script"]
+    assert codes(f"<title>A</title><article><p>A short note that is whole.</p></article>{script}") == []
+    assert (
+        codes(
+            "<title>A</title><article><p>A short note that is whole.</p></article><script type='application/ld+json'>{}</script>"
+        )
+        == []
+    )
 
 
 def test_srcset() -> None:
