@@ -17,11 +17,11 @@ SQLite 3.40 cannot delete from a contentless table, so the text is kept: a row i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from kbtasks.index import tokens
 
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from sqlite3 import Connection

@@ -5,7 +5,6 @@ Shown beside a hit and usable as a filter; it never changes a text score.
 
 from __future__ import annotations
 
-import json
 import os
 
 from kbtasks.index.tokens import fold
@@ -81,6 +80,8 @@ def _successors(connection: Connection, among: str | None) -> list[tuple[int, st
 
 
 def _missing(repository: str, meta: str) -> list[str]:
+    import json
+
     scopes: Any = next((value for key, value in json.loads(meta).items() if fold(key) == "repository_scopes"), None)
     missing = []
     for scope in (scopes if isinstance(scopes, list) else [scopes])[:_MAX_SCOPES]:

@@ -8,7 +8,6 @@ members does; ``!=`` when none is equal, or the key is absent.
 
 from __future__ import annotations
 
-import json
 import re
 
 from kbtasks.errors import UsageError
@@ -251,6 +250,8 @@ def values_of(connection: Connection, name: list[str]) -> dict[int, list[Any]]:
             continue
         whole: Any = value
         if kind in ("object", "array"):
+            import json
+
             whole = json.loads(value)
         elif kind in ("true", "false"):
             whole = kind == "true"

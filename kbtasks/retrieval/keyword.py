@@ -220,7 +220,9 @@ class Keyword:
             return
         sql = f"SELECT id, {', '.join(COLUMNS)} FROM search_text WHERE id IN (SELECT value FROM json_each(?))"
         rows = self._connection.execute(sql, (json_list(sorted(new)),))
-        self._scratch.load([(row, *map(tokens.spaced, texts)) for row, *texts in rows])
+        self._scratch.load(
+            [(row, *[text if text.isascii() else tokens.spaced(text) for text in texts]) for row, *texts in rows]
+        )
         self._loaded |= new
 
     def _lengths(self, pieces: Sequence[int]) -> dict[int, int]:

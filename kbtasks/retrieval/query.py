@@ -79,7 +79,8 @@ def parse(text: str, excluded: Sequence[str] = ()) -> Query:
     if len(excluded) > MAX_EXCLUDED:
         raise UsageError(message=f"--not may be given at most {MAX_EXCLUDED} times")
     for value in excluded:
-        part = squeeze(tokens.fold(value.replace("\0", " "))).strip('"')
+        plain = value.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+        part = squeeze(tokens.fold(plain)).strip('"')
         if part:
             query.excluded.append(part)
     return query

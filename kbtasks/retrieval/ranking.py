@@ -144,7 +144,7 @@ def _meaning(connection: Connection, cache: str, query: Query, request: Request,
 
     wanted = request.mode in ("semantic", "hybrid")
     if not request.mode and not os.path.exists(os.path.join(cache, "vectors.bin")):
-        ranking.hint = "no vectors yet, so by words alone: kb refresh --only vectors"
+        ranking.hint = "by words alone: there are no vectors yet (kb refresh --only vectors, with the extra semantic)"
         return None
     lane = Lane("semantic", seconds=SECONDS["semantic"], wanted=wanted)
     ranking.lanes.append(lane)

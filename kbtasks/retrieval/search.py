@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from time import monotonic
 
 from kbtasks.index import tokens
@@ -24,15 +23,24 @@ if TYPE_CHECKING:
 class Hit:
     """One hit: the note's row, its Found, its passage and currency; ``rank`` from 1."""
 
-    __slots__ = ("currency", "found", "id", "passage", "path", "rank", "revision", "status", "tags", "title", "type")
+    __slots__ = ("_tags", "currency", "found", "id", "passage", "path", "rank", "revision", "status", "title", "type")
 
     def __init__(self, found: Found, row: tuple[Any, ...]) -> None:
         self.found = found
-        self.path, self.id, self.title, self.revision, self.type, self.status, tags = row
-        self.tags: list[str] = json.loads(tags)
+        self.path, self.id, self.title, self.revision, self.type, self.status, self._tags = row
         self.rank = 0
         self.passage: passages.Passage | None = None
         self.currency: Any = None
+
+    @property
+    def tags(self) -> list[str]:
+        """The note's tags."""
+        if self._tags == "[]":
+            return []
+        import json  # not needed, and not cheap, where hits are shown as text
+
+        found: list[str] = json.loads(self._tags)
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The hit as the result shows it."""
