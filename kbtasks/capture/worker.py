@@ -37,12 +37,11 @@ def ask(kind: str, request: dict[str, Any], data: bytes, *, timeout: float) -> d
     head = json.dumps({"kind": kind, "timeout": timeout, **request}).encode() + b"\n"
     code = "import sys; sys.path[:] = sys.argv[1:]; from kbtasks.capture.worker import main; main()"
     paths = [os.path.abspath(path or ".") for path in sys.path]
-    environment = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     try:
         done = process.run(
             [sys.executable, "-I", "-S", "-B", "-c", code, *paths],
             cwd=os.path.dirname(os.path.abspath(__file__)),
-            env=environment,
+            env={"LC_ALL": "C.UTF-8"},
             timeout=max(timeout, 0.05),
             max_stdout=MAX_ANSWER,
             input=head + data,
