@@ -353,3 +353,32 @@ def test_no_child_is_left(server: Site, vault: Path) -> None:
     clip(vault, server.base + "/")
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False).stdout
     assert str(vault) not in listed
+
+
+def test_sound_and_film(server: Site, vault: Path) -> None:
+    server.extra["/f.webm"] = answer(b"\x1aE\xdf\xa3" + b"film" * 50, kind="video/webm")
+    server.extra["/film"] = answer(article('<video title="A [film]"><source src="/f.webm"></video><p>after</p>'))
+    left = clip(vault, server.base + "/film", dry_run=True)
+    assert left.data["status"] == "complete" and len(left.data["files"]) == 1
+    kept = clip(vault, server.base + "/film", media="all")
+    assert [item["role"] for item in kept.data["files"]] == ["markdown", "asset"]
+    assert "\n[Video: A \\[film\\]](assets/" in note(vault, kept) and ".webm)" in note(vault, kept)
+
+
+def test_files_that_are_no_pages(vault: Path) -> None:
+    (vault / "noise.html").write_bytes(bytes(range(256)) * 50)
+    result = clip(vault, "noise.html")
+    assert result.data["status"] == "unsupported" and result.exit_code == 3
+    (vault / os.fsdecode(b"b\xff d.html")).write_bytes(
+        article("<p>x</p>", head='<script type="application/ld+json">{"@type":"Article","author":"a\\ud800b"}</script>')
+    )
+    result = clip(vault, os.fsdecode(b"b\xff d.html"))
+    assert result.data["source"] == "b� d.html" and 'author: "a?b"' in note(vault, result)
+
+
+def test_a_page_that_sends_its_reader_on(server: Site, vault: Path) -> None:
+    server.extra["/old"] = answer(b'<meta http-equiv="refresh" content="0;url=/new"><a href="/new">moved</a>')
+    server.extra["/new"] = answer(article("<h1>The new place</h1>"))
+    result = clip(vault, server.base + "/old")
+    assert "# The new place" in note(vault, result)
+    assert [item["url"].rpartition("/")[2] for item in manifest(vault, result)["source"]["redirects"]] == ["old"]
