@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from kbtasks.vault.names import Names
 
 MAX_MOVED = 10_000
+#: How a link is found that spells a name otherwise than the file does; other systems may not follow it.
+_RESPELLED = ("case", "unicode")
 
 
 class Edit:
@@ -164,7 +166,13 @@ def _moves(connection: Connection, root: str, source: str, target: str) -> tuple
             raise UsageError(message=f"{old} is already there")
         check_new_name(new)
         spelled = new if os.path.lexists(os.path.join(root, new)) else other_spelling(root, new)
-        if spelled is None or spelled in notes or spelled in files or _same(root, old, new) or _is_own(source, spelled):
+        if (
+            spelled is None
+            or spelled in notes
+            or spelled in files
+            or _same(root, old, new)
+            or spelled == source.rstrip("/")
+        ):
             continue
         if spelled == new:
             raise AlreadyExists(path=new, next="choose another --to")
@@ -173,11 +181,6 @@ def _moves(connection: Connection, root: str, source: str, target: str) -> tuple
             next="choose another --to",
         )
     return notes, files
-
-
-def _is_own(source: str, spelled: str) -> bool:
-    """Whether a name that is there in another spelling belongs to what moves (a rename of letter case only)."""
-    return spelled == source.rstrip("/") or source.startswith(spelled.rstrip("/") + "/")
 
 
 def _folders(source: str, paths: list[str]) -> list[str]:
@@ -254,6 +257,8 @@ def _keeps(link: Link, source: str, names: Names, meaning: Meaning) -> bool:
     """Whether the link keeps its meaning: for Obsidian too if it does now, and for renderers that only know relative paths."""
     found = resolve(link, source, names)
     if found.state not in ("ok", "attachment") or found.target != meaning.target:
+        return False
+    if found.how in _RESPELLED and meaning.how not in _RESPELLED:
         return False
     is_relative = found.how == "relative" or "/" not in source
     return (found.obsidian or not meaning.obsidian) and (is_relative or meaning.how != "relative")

@@ -248,6 +248,8 @@ class Delta:
 
     def links(self, connection: Connection, *, fresh: bool) -> None:
         """Resolve the links of changed notes, and those elsewhere whose meaning changed names may have changed."""
+        if self._writer.odd:
+            connection.text_factory = tables.as_text
         touched: set[int] = set()
         if not fresh:
             touched = self._meanings.touched(self._names, self._reread)
