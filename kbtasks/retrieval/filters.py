@@ -16,7 +16,7 @@ from kbtasks.index.tokens import fold
 
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from sqlite3 import Connection
     from typing import Any
 
@@ -44,7 +44,7 @@ class Condition:
 class Filters:
     """All filters of one call; see ``eligible``. type, path: at least one must fit; where, has, tag: all; scope: one."""
 
-    __slots__ = ("before", "has", "path", "scope", "since", "tag", "type", "where")
+    __slots__ = ("before", "has", "path", "scope", "since", "tag", "times", "type", "where")
 
     def __init__(
         self,
@@ -58,8 +58,13 @@ class Filters:
         since: str = "",
         before: str = "",
         now: float | None = None,
+        times: Mapping[str, int] | None = None,
     ) -> None:
-        """Read the texts of the flags; UsageError with the form that works. now: seconds since 1970, for ages (tests)."""
+        """Read the texts of the flags; UsageError with the form that works. now: seconds since 1970, for ages (tests).
+
+        times: path -> nanoseconds since 1970, in place of file times; a note without one keeps its file time.
+        """
+        self.times = times
         given = [*where, *has, *tag, *type, *path, *scope]
         if len(given) > MAX_FILTERS or sum(len(text) for text in given) > MAX_BYTES:
             raise UsageError(message=f"at most {MAX_FILTERS} filters and {MAX_BYTES} characters of them")
@@ -175,10 +180,11 @@ def eligible(connection: Connection, filters: Filters) -> set[int] | None:
     if filters.path:
         fits = _path_test(filters.path)
         sets.append({rowid for rowid, path in connection.execute("SELECT rowid, path FROM note") if fits(path)})
-    if filters.since is not None:
-        sets.append(select("SELECT rowid FROM note WHERE mtime_ns >= ?", (filters.since,)))
-    if filters.before is not None:
-        sets.append(select("SELECT rowid FROM note WHERE mtime_ns < ?", (filters.before,)))
+    if filters.since is not None or filters.before is not None:
+        since, before, times = filters.since or -(1 << 62), filters.before, filters.times or {}
+        rows = connection.execute("SELECT rowid, path, mtime_ns FROM note")
+        when = {rowid: times.get(path, mtime) for rowid, path, mtime in rows}
+        sets.append({rowid for rowid, time in when.items() if time >= since and (before is None or time < before)})
     sets += [{note for note, values in values_of(connection, name).items() if values} for name in filters.has]
     if filters.scope:
         sets.append(_in_scope(connection, filters.scope))

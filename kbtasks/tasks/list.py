@@ -24,12 +24,14 @@ if TYPE_CHECKING:
         "scope": "Notes whose repository_scopes name this path or something in it. Repeatable: any of them.",
         "since": "Changed at or after this date, time or age (7d).",
         "before": "Changed before this date, time or age.",
+        "age": "What --since and --before go by: file (its time) or git (its last commit; file time where there is none).",
         "sort": "path, title, type, status, size, modified, inbound, outbound, or a front matter key.",
         "desc": "Sort downwards. A note without the key comes last either way.",
         "limit": "Notes to show, 1 to 10000.",
         "offset": "Notes to pass over first.",
         "fields": "What to show of each, separated by commas: names as for --sort, front matter keys, meta for all of it.",
     },
+    choices={"age": ("file", "git")},
 )
 def list_notes(
     context: Context,
@@ -41,6 +43,7 @@ def list_notes(
     scope: list[str] = [],  # noqa: B006
     since: str = "",
     before: str = "",
+    age: str = "file",
     sort: str = "path",
     desc: bool = False,
     limit: int = 100,
@@ -56,7 +59,14 @@ def list_notes(
     from kbtasks.retrieval import listing
     from kbtasks.retrieval.filters import Filters
 
-    filters = Filters(where=where, has=has, tag=tag, type=type, path=path, scope=scope, since=since, before=before)
+    times = None
+    if age == "git":
+        from kbtasks.graph.age import last_commits
+
+        times = last_commits(context.vault, environ=context.environ)
+    filters = Filters(
+        where=where, has=has, tag=tag, type=type, path=path, scope=scope, since=since, before=before, times=times
+    )
     wanted = [field.strip() for field in fields.split(",") if field.strip()] or list(listing.DEFAULT_FIELDS)
     with open_view(context.vault, context.cache) as view:
         notes, total = listing.list_notes(

@@ -37,6 +37,7 @@ _MAX_STDIN = 1 << 20
         "scope": "Notes whose repository_scopes name this path or something in it. Repeatable: any of them.",
         "since": "Changed at or after this date, time or age (7d).",
         "before": "Changed before this date, time or age.",
+        "age": "What --since and --before go by: file (its time) or git (its last commit; file time where there is none).",
         "min_match": "Lowest grade to return: weak, strong or identity.",
         "passage_bytes": "Longest passage in bytes, 64 to 16384; 0 for none.",
         "current": "Only notes that are current: not superseded, ended, or about code that is gone.",
@@ -51,7 +52,11 @@ _MAX_STDIN = 1 << 20
         "rerank": "Let the reranker of kb.toml reorder the first hits.",
         "verify": "Read and hash every note instead of trusting size, times and inode.",
     },
-    choices={"mode": ("exact", "keyword", "semantic", "hybrid"), "min_match": ("weak", "strong", "identity")},
+    choices={
+        "age": ("file", "git"),
+        "mode": ("exact", "keyword", "semantic", "hybrid"),
+        "min_match": ("weak", "strong", "identity"),
+    },
 )
 def search(
     context: Context,
@@ -68,6 +73,7 @@ def search(
     scope: list[str] = [],  # noqa: B006
     since: str = "",
     before: str = "",
+    age: str = "file",
     min_match: str = "",
     passage_bytes: int = 512,
     current: bool = False,
@@ -99,7 +105,10 @@ def search(
         raise UsageError(message=f"--pack takes 256 to {MAX_PACK} bytes, not {pack}")
     if history + require_history + no_history > 1:
         raise UsageError(message="--history, --require-history and --no-history exclude each other")
-    filters = Filters(where=where, has=has, tag=tag, type=type, path=path, scope=scope, since=since, before=before)
+    times = _commit_times(context, age)
+    filters = Filters(
+        where=where, has=has, tag=tag, type=type, path=path, scope=scope, since=since, before=before, times=times
+    )
     with open_view(context.vault, context.cache, verify=verify) as view:
         request = Request(
             query,
@@ -130,6 +139,14 @@ def search(
         data = {**data, "pack": block, "packed": packed}
         return Result("search", data, raw=block.encode("utf-8", "replace"), notes=data["notes"], tail="hits")
     return _shown(context, answer, data)
+
+
+def _commit_times(context: Context, age: str) -> dict[str, int] | None:
+    if age != "git":
+        return None
+    from kbtasks.graph.age import last_commits
+
+    return last_commits(context.vault, environ=context.environ)
 
 
 def _related(context: Context, view: View, names: list[str]) -> list[int]:

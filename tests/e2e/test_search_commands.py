@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,12 @@ def test_history_is_asked_for_and_required(vault: Path, tmp_path: Path) -> None:
         subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
     found = kb_json("search", "alpha", "--require-history", cwd=tmp_path)
     assert found["history"]["notes"][0]["commits"][0]["subject"] == "First"
+    os.utime(tmp_path / "a.md", (1_000_000_000, 1_000_000_000))
+    for command in (["search", "alpha"], ["list"]):
+        by_file = kb_json(*command, "--since", "2d", cwd=tmp_path)
+        by_commit = kb_json(*command, "--since", "2d", "--age", "git", cwd=tmp_path)
+        assert (by_file["total"], by_commit["total"]) == (0, 1)
+    assert kb("list", "--since", "2d", "--age", "git", cwd=vault).returncode == 10
 
 
 def test_list_show_and_tags(vault: Path) -> None:
