@@ -10,13 +10,13 @@ from kbtasks.resources import canonical, lexical, terms
 from kbtasks.resources.canonical import plain
 from kbtasks.resources.design import made_stale
 from kbtasks.resources.extras import extras_digest
-from kbtasks.resources.faults import ConflictingRecord, DamagedStore, DuplicateRecord, NoRecord, StaleRecord
+from kbtasks.resources.faults import ConflictingRecord, DamagedStore, NoRecord, StaleRecord
 from kbtasks.resources.model import is_resource_id, tombstone
 from kbtasks.resources.store import next_seq
 from kbtasks.resources.tables import LEXICAL_WEIGHTS, SEARCH_WEIGHTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from sqlite3 import Connection
     from typing import Any
 
@@ -140,7 +140,12 @@ def index(connection: Connection, number: int, resource: Resource, extras: dict[
 
 def _unindex(connection: Connection, old: Stored) -> None:
     connection.execute("DELETE FROM search WHERE rowid = ?", (old.number,))
-    connection.execute(_OUT_OF_LEXICAL, (old.number, *map(plain, lexical.row(json.loads(old.body)))))
+    try:
+        row = lexical.row(json.loads(old.body))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        row = []  # damaged: its words stay in this table, where every candidate is looked at again
+    if row:
+        connection.execute(_OUT_OF_LEXICAL, (old.number, *map(plain, row)))
     connection.execute("DELETE FROM label WHERE number = ?", (old.number,))
     connection.execute("DELETE FROM vector WHERE number = ?", (old.number,))
 
@@ -180,22 +185,6 @@ def set_extras(connection: Connection, old: Stored, extras: dict[str, Any] | Non
     )
     index(connection, old.number, resource, extras)
     return True
-
-
-def put(connection: Connection, batch: Iterable[tuple[Resource, bool, dict[str, Any] | None]]) -> Counts:
-    """Put normalised resources, each with (whether extras were given, extras); full replacement, never a patch.
-
-    Raises DuplicateRecord, StaleRecord, ConflictingRecord; the caller's transaction then changes nothing.
-    """
-    counts = Counts()
-    places: dict[str, int] = {}
-    for position, (resource, has_extras, extras) in enumerate(batch):
-        identity = resource["id"]
-        if identity in places:
-            raise DuplicateRecord(id=identity, first=places[identity], second=position)
-        places[identity] = position
-        put_one(connection, resource, extras if has_extras else ..., counts)
-    return counts
 
 
 def put_one(connection: Connection, resource: Resource, extras: Any, counts: Counts) -> None:
@@ -250,12 +239,12 @@ def delete(connection: Connection, identity: str) -> str | None:
         return None
     try:
         resource = json.loads(old.body)
-    except ValueError:
-        resource = {"updatedAt": None, "source": {}, "title": ""}
-    at = canonical.later_than(resource["updatedAt"])
+        at = canonical.later_than(resource["updatedAt"])
+        detail = canonical.compact({**resource["source"], "title": resource["title"]})
+    except (ValueError, KeyError, TypeError):
+        at, detail = canonical.now(), None  # damaged, so that only its id is known
     remove_row(connection, old)
     connection.execute("DELETE FROM pending WHERE id = ?", (identity,))
-    detail = canonical.compact({**resource["source"], "title": resource["title"]})
     bury(connection, identity, at, detail)
     return at
 

@@ -24,6 +24,8 @@ STORE_NAME = "resources.db"
 MAGIC = b"SQLite format 3\0"
 #: Milliseconds a command waits for another writer before it says Busy.
 BUSY_MILLISECONDS = 250
+#: Looks at a file whose size does not fit its header before it is called damaged.
+_LOOKS = 5
 
 
 def default_path(data_home: str) -> str:
@@ -91,38 +93,51 @@ def next_seq(connection: sqlite3.Connection) -> int:
 
 
 def _check_file(path: str) -> None:
+    """Refuse what is not a whole store of ours. The file is only read."""
+    from time import sleep
+
+    restore = "restore it from a copy, or name another with --store"
+    for attempt in range(_LOOKS):
+        head, size = _look(path)
+        if not head:
+            raise DamagedStore(path=path, reason="it is empty", next=restore)
+        if not head.startswith(MAGIC) or len(head) < 100:
+            if not head.strip(b"\0"):
+                raise DamagedStore(path=path, reason="it does not begin as a store does", next=restore)
+            if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in b"{[":
+                take = "take a JSON store over with: kb resource.import FILE"
+                raise ForeignStore(path=path, reason="it looks like JSON", next=take)
+            raise ForeignStore(path=path, reason="it is not a SQLite file", next="name another with --store")
+        if int.from_bytes(head[68:72], "big") != tables.APPLICATION_ID:
+            raise ForeignStore(
+                path=path, reason="it is a SQLite file of another program", next="name another with --store"
+            )
+        page = int.from_bytes(head[16:18], "big")
+        expected = int.from_bytes(head[28:32], "big") * (65536 if page == 1 else page)
+        # The size is only told where the header is of the last write and no log holds later pages.
+        if size == expected or head[24:28] != head[92:96] or _has_log(path):
+            return
+        if attempt < _LOOKS - 1:
+            sleep(0.02)  # another process may be writing its log back and removing it at this moment
+    how = "shorter" if size < expected else "longer"
+    raise DamagedStore(path=path, reason=f"it is {how} than its header says ({size} bytes, {expected})", next=restore)
+
+
+def _look(path: str) -> tuple[bytes, int]:
     try:
         if not os.path.isfile(path):
             raise ForeignStore(path=path, reason="it is not a regular file")
-        size = os.path.getsize(path)
         with open(path, "rb") as file:
-            head = file.read(100)
+            return file.read(100), os.fstat(file.fileno()).st_size
     except OSError as error:
         raise Unavailable(message=f"the resource store {path} cannot be read: {error.strerror}") from None
-    restore = "restore it from a copy, or name another with --store"
-    if not head:
-        raise DamagedStore(path=path, reason="it is empty", next=restore)
-    if not head.startswith(MAGIC) or len(head) < 100:
-        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in b"{[" and head.strip(b"\0"):
-            raise ForeignStore(
-                path=path, reason="it looks like JSON", next="take a JSON store over with: kb resource.import FILE"
-            )
-        raise (
-            DamagedStore(path=path, reason="it does not begin as a store does", next=restore)
-            if not head.strip(b"\0")
-            else ForeignStore(path=path, reason="it is not a SQLite file", next="name another with --store")
-        )
-    if int.from_bytes(head[68:72], "big") != tables.APPLICATION_ID:
-        raise ForeignStore(path=path, reason="it is a SQLite file of another program", next="name another with --store")
-    wal = path + "-wal"
-    if head[24:28] == head[92:96] and not (os.path.exists(wal) and os.path.getsize(wal)):
-        page = int.from_bytes(head[16:18], "big")
-        expected = int.from_bytes(head[28:32], "big") * (65536 if page == 1 else page)
-        if size != expected and not (os.path.exists(wal) and os.path.getsize(wal)):
-            how = "shorter" if size < expected else "longer"
-            raise DamagedStore(
-                path=path, reason=f"it is {how} than its header says ({size} bytes, {expected})", next=restore
-            )
+
+
+def _has_log(path: str) -> bool:
+    try:
+        return os.path.getsize(path + "-wal") > 0
+    except OSError:
+        return False
 
 
 def _check_tables(connection: sqlite3.Connection, path: str) -> None:

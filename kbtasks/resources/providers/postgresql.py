@@ -165,7 +165,7 @@ class PostgresqlProvider:
             " || setweight(to_tsvector('english', %s), 'D'))"
             " ON CONFLICT (namespace, id) DO UPDATE SET revision = excluded.revision, at = excluded.at,"
             " deleted = excluded.deleted, body = excluded.body, document = excluded.document, written = now()"
-            " WHERE held.at < excluded.at OR held.revision = excluded.revision RETURNING 1",
+            ' WHERE held.at COLLATE "C" < excluded.at COLLATE "C" OR held.revision = excluded.revision RETURNING 1',
             (self.namespace, change.id, change.revision, change.at, change.resource is None, body, *texts),
         ).fetchone()
         return row is not None

@@ -79,6 +79,17 @@ def test_damage_inside_is_found(memory: Memory) -> None:
     memory("resource.delete", bad)
 
 
+def test_a_record_that_is_no_json_any_more_can_be_deleted(memory: Memory) -> None:
+    memory.put(EXAMPLE)
+    connection = sqlite3.connect(memory.store)
+    connection.execute("UPDATE record SET body = '{broken'")
+    connection.commit()
+    connection.close()
+    assert memory("resource.get", EXAMPLE_ID, code=10)["error"]["code"] == "damaged-store"
+    assert memory("resource.delete", EXAMPLE_ID)["deleted"] is True
+    assert memory("resource.doctor")["ok"] is True
+
+
 def test_overwritten_pages_are_a_clear_error(memory: Memory) -> None:
     whole = bytearray(small(memory))
     whole[4096 : len(whole)] = os.urandom(len(whole) - 4096)
