@@ -13,7 +13,7 @@ from kbtasks.capture.escape import escape_line_start, escape_text
 from kbtasks.capture.pdf_layout import BULLET, LEADER, Line, join_lines, lines_of, paragraphs, reading_order
 from kbtasks.capture.pdf_open import open_pdf
 from kbtasks.capture.pdf_read import PageView
-from kbtasks.capture.pdf_tables import Grid, find_grids, markdown_table
+from kbtasks.capture.pdf_tables import Grid, find_grids, is_filled, markdown_table
 
 if TYPE_CHECKING:
     from typing import Any
@@ -138,7 +138,7 @@ def _read_page(document: pdfium.PdfDocument, number: int, *, taken: pdf_images.T
             inside = [word for word in free if grid.holds(word)]
             if inside:
                 cells = grid.cells(inside)
-                if len(cells) >= 2:
+                if len(cells) >= 2 and is_filled(cells):
                     held = {id(word) for word in inside}
                     free = [word for word in free if id(word) not in held]
                     page.tables.append((grid.top, cells))

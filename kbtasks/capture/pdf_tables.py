@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 NEAR = 3.0
 MAX_GRID = 20_000
+#: Cells times rules of one table, and tables of one page: more is a drawing.
+MAX_WORK = 4_000_000
+MAX_GRIDS = 50
+#: The part of a table's cells that must hold text; the lines behind a chart hold less.
+LEAST_FILLED = 0.3
 
 
 class Grid:
@@ -88,9 +93,10 @@ def find_grids(rules: list[Rule]) -> list[Grid]:
         tall = [rule for rule in group if not rule.horizontal]
         xs = _edges([(rule.x0 + rule.x1) / 2 for rule in tall])
         ys = _edges([(rule.y0 + rule.y1) / 2 for rule in flat])
-        if len(xs) >= 3 and len(ys) >= 3 and (len(xs) - 1) * (len(ys) - 1) <= MAX_GRID:
+        size = (len(xs) - 1) * (len(ys) - 1)
+        if len(xs) >= 3 and len(ys) >= 3 and size <= MAX_GRID and size * len(group) <= MAX_WORK:
             found.append(Grid(xs, ys, flat, tall))
-    return sorted(found, key=lambda grid: grid.top)
+    return sorted(found, key=lambda grid: grid.top)[:MAX_GRIDS]
 
 
 def _touching(across: list[Rule], down: list[Rule]) -> list[list[Rule]]:
@@ -130,6 +136,12 @@ def _edges(values: list[float]) -> list[float]:
         if not edges or value - edges[-1] > NEAR:
             edges.append(value)
     return edges
+
+
+def is_filled(cells: list[list[str]]) -> bool:
+    """Whether enough of the cells hold text for a table."""
+    filled = sum(bool(cell) for row in cells for cell in row)
+    return filled >= LEAST_FILLED * sum(len(row) for row in cells)
 
 
 def markdown_table(cells: list[list[str]]) -> list[str]:

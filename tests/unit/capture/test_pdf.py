@@ -120,6 +120,18 @@ def test_a_cell_over_two_columns() -> None:
     assert pdf_texts(build([page])) == ["| Both of the columns here |  |\n| --- | --- |\n| a | b |"]
 
 
+def test_the_lines_behind_a_chart_are_no_table() -> None:
+    page = (
+        ruled([[""] * 6 for _ in range(6)], width=60)
+        + at(90, 630, "peak")
+        + at(80, 520, "1990")
+        + at(300, 520, "2000")
+        + at(72, 700, "Catch by year, in boxes.")
+    )
+    [text] = pdf_texts(build([page]))
+    assert "|" not in text and "peak" in text and "Catch by year" in text
+
+
 def test_bullets() -> None:
     page = lines(
         "\\225 first point of the list", "\\225 second point, which is", "  longer than a line", "\\225 third point"
