@@ -55,7 +55,10 @@ def detect(data: bytes, *, what: str, provider: str) -> Detected:
         return _archive(text, what, provider)
     if start[:1] in {"[", "{"} or (start[:1] == '"' and "\n" not in start.rstrip()):
         return _json(text, what, provider)
-    header, table = tabular.read_table(text)
+    try:
+        header, table = tabular.read_table(text)
+    except BadRow as error:
+        raise UsageError(message=f"{what} has no shape of bookmarks that is known: {error}", next=_known()) from None
     shape = tabular.shape_of(header)
     if shape is None:
         raise UsageError(message=f"{what} has no shape of bookmarks that is known", next=_known())

@@ -242,7 +242,7 @@ def test_a_misspelt_path_is_an_error(memory: Memory) -> None:
     [
         ("", 2), ("hello", 2), ("<html><p>x</p></html>", 2), ("{}", 2), ("5", 2), ('{"isError": true}', 5), ('{"error": "login"}', 5),
         ("[1, 2]", 2), ("[{]", 2), (b"\xff\xfe[", 2), ("[" * 100_000, 2), (json.dumps(json.dumps(json.dumps(json.dumps(json.dumps(json.dumps([])))))), 2),
-        ("a,b\n1,2\n", 2),
+        ("a,b\n1,2\n", 2), ('url,"title', 2), ('url,"a"b\n', 2),
     ],
 )  # fmt: skip
 def test_what_is_no_bookmark_file_is_refused(memory: Memory, content: str | bytes, code: int) -> None:
