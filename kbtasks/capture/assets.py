@@ -131,7 +131,7 @@ def collect(
         elif fetcher is not None:
             remote.append(url)
         else:
-            found[url] = "it is not in the saved page"
+            found[url] = "it is not in the page as it was read"
     if remote and fetcher is not None:
         found.update(_fetch_all(remote, fetcher, limits))
     return _store(by_url, found, limits, warnings)

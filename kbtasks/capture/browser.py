@@ -193,7 +193,9 @@ class Attached:
         host = f"[{self.host}]" if ":" in self.host else self.host
         with Session(f"ws://{host}:{self.port}/devtools/page/{wanted[0]['id']}", deadline) as session:
             session.call("Page.enable")
-            return _read(session, screenshot=screenshot)
+            page = _read(session, screenshot=screenshot)
+        page.offline = True
+        return page
 
     def _targets(self, timeout: float) -> list[dict[str, Any]]:
         from http.client import HTTPConnection, HTTPException

@@ -272,7 +272,7 @@ class Clip:
             media=options.media,
             inside=page.inside,
             beside=beside,
-            fetcher=None if page.method == "file" else self.fetcher,
+            fetcher=None if page.offline else self.fetcher,
             limits=limits,
         )
 

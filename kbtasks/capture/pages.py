@@ -38,7 +38,7 @@ class Options:
 
 
 class Page:
-    """A page as one route brought it: HTML, the address it came from, how, and what the server said."""
+    """A page as one route brought it: HTML, address, how, what the server said; ``offline``: nothing more is loaded for it."""
 
     __slots__ = (
         "content_type",
@@ -48,6 +48,7 @@ class Page:
         "html",
         "inside",
         "method",
+        "offline",
         "screenshot",
         "status_code",
         "url",
@@ -64,6 +65,7 @@ class Page:
         self.hops: list[tuple[int, str]] = []
         self.inside: dict[str, bytes] = {}
         self.file: str | None = None
+        self.offline = method == "file"
         self.screenshot: bytes | None = None
         self.warnings: list[dict[str, str]] = []
 
