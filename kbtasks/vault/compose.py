@@ -34,7 +34,11 @@ def check_title(title: str, what: str = "title") -> str:
 def check_kebab(what: str, value: str) -> str:
     """``value``, or UsageError where it is not lower-case words joined by hyphens; ``what`` names it there."""
     if not _KEBAB.match(value):
-        raise UsageError(message=f"a {what} is lower-case words joined by hyphens, not {value[:80]!r}")
+        better = re.sub(r"[^a-z0-9]+", "-", value.casefold()).lstrip("-0123456789").rstrip("-")
+        raise UsageError(
+            message=f"a {what} is lower-case words joined by hyphens, not {value[:80]!r}",
+            next=f"perhaps {better}" if better else f"such as {what}-one",
+        )
     return value
 
 

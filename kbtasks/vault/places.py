@@ -14,6 +14,7 @@ MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
 #: Characters that end or split a wikilink: no link could ever name a note with them.
 _UNLINKABLE = re.compile(r"[#^|]|\[\[|\]\]")
+_INSIDE = "name a path inside the vault, such as notes/fog"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 
@@ -27,12 +28,14 @@ def check_path(path: str) -> None:
     parts = path.split("/")
     encoded = os.fsencode(path)
     if not path or len(encoded) > MAX_PATH_BYTES or any(len(os.fsencode(part)) > MAX_NAME_BYTES for part in parts):
-        raise UsageError(message=f"the path {path[:80]!r} is empty or too long")
+        raise UsageError(message=f"the path {path[:80]!r} is empty or too long", next=_INSIDE)
     for part in parts:
         if part.startswith(".") or not part or part != part.strip() or part.endswith("."):
-            raise UsageError(message=f"the path {path!r} has a part that is empty, hidden or padded: {part!r}")
+            raise UsageError(
+                message=f"the path {path!r} has a part that is empty, hidden or padded: {part!r}", next=_INSIDE
+            )
         if any(ord(character) < 32 or ord(character) == 127 or character == "\\" for character in part):
-            raise UsageError(message=f"the path {path!r} has a control character or backslash")
+            raise UsageError(message=f"the path {path!r} has a control character or backslash", next=_INSIDE)
 
 
 def check_new_name(path: str) -> None:
@@ -40,14 +43,21 @@ def check_new_name(path: str) -> None:
     leaves the vault."""
     check_path(path)
     if _UNLINKABLE.search(path):
-        raise UsageError(message=f"no link can lead to {path!r}: a note's name holds none of # ^ | [[ ]]")
+        plain = " ".join(_UNLINKABLE.sub(" ", path).split())
+        raise UsageError(
+            message=f"no link can lead to {path!r}: a note's name holds none of # ^ | [[ ]]", next=f"perhaps {plain}"
+        )
     stem = without_note_suffix(path)
     if stem != stem.rstrip():
-        raise UsageError(message=f"no link can lead to {path!r}: the name ends in a blank")
+        raise UsageError(
+            message=f"no link can lead to {path!r}: the name ends in a blank", next=f"perhaps {stem.rstrip()}"
+        )
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
-        raise UsageError(message=f"no link can lead to {path!r}: the name is not UTF-8") from None
+        raise UsageError(
+            message=f"no link can lead to {path!r}: the name is not UTF-8", next="choose a name in UTF-8"
+        ) from None
 
 
 def other_spelling(root: str, path: str) -> str | None:

@@ -65,9 +65,10 @@ def close(path: str, old: bytes, status: str, entries: Sequence[tuple[str, str]]
     new = with_fields(path, add_entries(path, old, entries, day), {("status",): status})
     missing = [kind for kind in ("result", "durable-memory") if not _has_text_under(path, new, GROWTH[kind])]
     if missing:
-        flags = " and ".join(f"--{kind} TEXT" for kind in missing)
+        flags = " ".join(f"--{kind} TEXT" for kind in missing)
         raise Refused(
-            message=f"{path} cannot be closed without {' and '.join(GROWTH[kind] for kind in missing)}", next=flags
+            message=f"{path} cannot be closed without {' and '.join(GROWTH[kind] for kind in missing)}",
+            next=f"kb plan.close {path[:-3]} {flags}",
         )
     return new
 
