@@ -15,6 +15,7 @@ from kbtasks.resources.faults import MassChange
 from kbtasks.resources.merge import Quarantined, merge_item
 from kbtasks.resources.sources import BadPage, Page, Source
 from kbtasks.resources.store import next_seq, transaction
+from kbtasks.resources.whatwg import secret_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ def pull(
     the source: the result then says ``failed`` with the reason.
     """
     counts = dict.fromkeys(_COUNTED, 0)
-    result: dict[str, Any] = {"pages": 0, "received": 0, **counts}
+    result: dict[str, Any] = {"pages": 0, "received": 0, **counts, "warnings": []}
     quarantined: list[dict[str, Any]] = []
     notes: list[str] = []
     state, error, coverage, began = "paused", None, "full", canonical.now()
@@ -105,6 +106,7 @@ def pull(
         result["error"] = error.message
     result["errorCode"] = error.code if error else None
     result["quarantined"] = quarantined
+    result["warnings"] = result.pop("warnings")[:100]
     return result
 
 
@@ -144,6 +146,8 @@ def _commit_page(
     counts = dict.fromkeys(_COUNTED, 0)
     bad = [(position, reason, raw) for position, reason, raw in page.bad]
     for item in page.items:
+        if names := secret_names(item.url):
+            result["warnings"].append(f"{item.id}: its URL carries what looks like a secret ({', '.join(names)})")
         try:
             counts[merge_item(connection, source.provider, source.key, item)] += 1
         except Quarantined as fault:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 PROTOCOL = "xstash.source.v1"
 PAGE = 100
 CODES = ("authorization_required", "access_denied", "rate_limited", "cursor_expired", "unavailable")
+_HINTS = {
+    "cursor_expired": "--restart begins anew; what was taken stays",
+    "rate_limited": "the same command goes on later",
+}
 #: Milliseconds by which an item may be ahead of our clock.
 MAX_SKEW = 24 * 3600 * 1000
 
@@ -101,7 +105,8 @@ class Source:
             raise BadPage(reason="it speaks another protocol")
         if answer.get("ok") is False:
             code = answer.get("code")
-            raise SourceFailed(code if isinstance(code, str) and code in CODES else "failed")
+            code = code if isinstance(code, str) and code in CODES else "failed"
+            raise SourceFailed(code, detail=_HINTS.get(code))
         if answer.get("ok") is not True:
             raise BadPage(reason="ok is neither true nor false")
         return self._read(answer, cursor)

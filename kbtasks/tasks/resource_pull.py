@@ -66,7 +66,11 @@ def resource_pull(
             results.append({"config": name, **found})
     failed = [found for found in results if found["state"] == "failed"]
     aside = sum(len(found["quarantined"]) for found in results)
-    compat = {name: value for name, value in results[0].items() if name not in {"config", "quarantined", "errorCode"}}
+    compat = {
+        name: value
+        for name, value in results[0].items()
+        if name not in {"config", "quarantined", "errorCode", "warnings"}
+    }
     if len(results) == 1:
         data: dict[str, Any] = {name: value for name, value in results[0].items() if name != "config"}
     else:
@@ -101,6 +105,7 @@ def _notes(results: list[dict[str, Any]]) -> list[str]:
     for found in results:
         if found["state"] == "failed":
             notes.append(f"{found['config']}: {found['error']}")
+        notes += [f"{found['config']}: warning: {line}" for line in found["warnings"]]
         for bad in found["quarantined"]:
             where = f"page {bad['page']} item {bad['item']}" if "item" in bad else f"page {bad['page']}"
             notes.append(f"{found['config']}: {where} set aside: {bad['reason']}")

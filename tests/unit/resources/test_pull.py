@@ -86,6 +86,29 @@ answer(items=[item(2)], checkpoint="c1")
     assert memory("resource.sources")["sources"][0]["hasCheckpoint"] is True
 
 
+def test_an_expired_cursor_keeps_the_data_and_restart_begins_anew(memory: Memory) -> None:
+    flag = memory.folder / "expired"
+    code = f"""
+if request["cursor"] is None: answer(items=[item(1)], nextCursor="p2")
+if not os.path.exists({str(flag)!r}): answer(ok=False, code="cursor_expired")
+answer(items=[item(2)])
+"""
+    config = memory.source(code, pagination="cursor")
+    found = memory("resource.pull", "--source-config", config, code=9)
+    assert (found["errorCode"], found["added"]) == ("source-cursor-expired", 1)
+    assert "--restart" in found["error"]
+    flag.touch()
+    again = memory("resource.pull", "--source-config", config, "--restart")
+    assert (again["unchanged"], again["added"], again["state"]) == (1, 1, "complete")
+
+
+def test_secrets_in_urls_are_warned_of(memory: Memory) -> None:
+    config = memory.source('answer(items=[item(1, url="https://a.example/?api_key=0123456789")])')
+    (warning,) = memory("resource.pull", "--source-config", config)["warnings"]
+    assert "api_key" in warning
+    assert "0123456789" not in warning
+
+
 def test_a_page_budget_pauses_and_restart_begins_anew(memory: Memory) -> None:
     code = """
 n = int(request["cursor"] or 0)
