@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: Weight of the lexical score, the pooled cosine and the late interaction.
-LEXICAL, COSINE, LATE = 0.25, 0.35, 0.4
+LEXICAL, COSINE, LATE = 0.3, 0.3, 0.4
 #: Weights where the model gives one vector a piece and no token vectors.
 LEXICAL_POOLED, COSINE_POOLED = 0.5, 0.5
 
