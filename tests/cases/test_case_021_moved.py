@@ -37,7 +37,7 @@ def assert_renamed(vault: Path) -> None:
     assert (vault / "New Name.md").read_text(encoding="utf-8") == OLD.replace("[[Old Name#", "[[New Name#")
     assert not (vault / "Old Name.md").exists()
     found = kb_json("backlinks", "New Name", cwd=vault)
-    assert found["total"] == 6 and {link["path"] for link in found["backlinks"]} == {"Refs.md"}
+    assert found["total"] == 6 and {link["source"]["path"] for link in found["backlinks"]} == {"Refs.md"}
     assert "Old Name.md" not in kb("list", cwd=vault).stdout
     assert kb("search", "Part", "--mode", "exact", cwd=vault).stdout.count("Old Name.md") == 0
 

@@ -56,10 +56,7 @@ def test_errors_name_the_next_step(vault: Path, words: list[str], code: int, nam
 @pytest.mark.parametrize("command", [["plan.list"], ["note.append", "a", "--text", "x"], ["note.delete", "a"]])
 def test_what_is_not_needed_is_not_loaded(vault: Path, command: list[str]) -> None:
     kb("list", cwd=vault)
-    code = (
-        "import sys; from kbtasks.cli import run; sys.argv = ['kb']; run(%r); print(*sys.modules, file=sys.stderr)"
-        % command
-    )
+    code = f"import sys; from kbtasks.cli import run; run({command!r}); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], cwd=vault, capture_output=True, text=True, check=True)
     loaded = set(done.stderr.split())
 
