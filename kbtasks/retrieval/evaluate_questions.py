@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kbtasks.errors import Conflict, UsageError
+from kbtasks.errors import Conflict, NotFound, UsageError
 from kbtasks.retrieval.evaluate_collection import Question
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def read_set(path: str) -> QuestionSet:
         if len(data) > MAX_MANIFEST:
             raise UsageError(message=f"{path} is larger than {MAX_MANIFEST} bytes")
         document = json.loads(data)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(what="collection", name=path, next="name a BEIR folder or a question set") from None
     except OSError as error:
         raise UsageError(message=f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
