@@ -18,7 +18,8 @@ WRITERS = 8
 
 
 def torture(rounds: int, seed: int) -> dict[str, int]:
-    """Run ``rounds`` of 8 writers each: appends, field changes and moves of shared notes, a third of the writers killed.
+    """Run ``rounds`` of 8 writers each: appends, field changes and moves of shared notes, replacements at one known
+    revision (of which one wins), a third of the writers killed.
 
     Raises AssertionError at the first thing lost; returns how many writes were confirmed, killed and refused.
     """
@@ -29,15 +30,18 @@ def torture(rounds: int, seed: int) -> dict[str, int]:
         confirmed: set[str] = set()
         (root / "log.md").write_text("---\ntitle: Log\n---\n\n# Log 記\n", encoding="utf-8")
         (root / "wanders.md").write_text("# Wanders\n", encoding="utf-8")
+        (root / "contested.md").write_text("nobody\n", encoding="utf-8")
         with Writer(folder) as writer:  # load here, once, what every child needs
             writer.set_fields("log.md", {("last",): "none"})
         for number in range(rounds):
             running = {}
+            winners = []
+            known = (root / "contested.md").read_bytes()
             for writer in range(WRITERS):
                 line = f"- {number}.{writer} 行"
                 kill_at = choice.randrange(40) if choice.random() < 0.34 else -1
-                action = choice.choice(("append", "append", "append", "set", "move"))
-                running[_start(root, action, line, kill_at)] = (action, line)
+                action = choice.choice(("append", "append", "append", "set", "move", "contest", "contest"))
+                running[_start(root, action, line, kill_at, known)] = (action, line)
             while running:
                 child, status = os.wait()
                 action, line = running.pop(child)
@@ -47,23 +51,26 @@ def torture(rounds: int, seed: int) -> dict[str, int]:
                     counts["confirmed"] += 1
                     if action == "append":
                         confirmed.add(line)
+                    elif action == "contest":
+                        winners.append(line)
                 else:
                     assert os.WEXITSTATUS(status) == 5, f"round {number}: {action} left with {os.WEXITSTATUS(status)}"
                     counts["refused"] += 1
             _check(root, confirmed, number)
+            _check_contest(root, winners, known, number)
             if number % 50 == 49:  # keep the note small; what was confirmed so far has been seen
                 (root / "log.md").write_text("---\ntitle: Log\n---\n\n# Log 記\n", encoding="utf-8")
                 confirmed.clear()
     return counts
 
 
-def _start(root: Path, action: str, line: str, kill_at: int) -> int:
+def _start(root: Path, action: str, line: str, kill_at: int, known: bytes) -> int:
     child = os.fork()
     if child:
         return child
     left = [kill_at]
 
-    def on_step(name: str) -> None:
+    def on_step(_: str) -> None:
         if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         left[0] -= 1
@@ -76,6 +83,9 @@ def _start(root: Path, action: str, line: str, kill_at: int) -> int:
                 writer.replace("log.md", old, compose.append("log.md", old, line.encode("utf-8")))
             elif action == "set":
                 writer.set_fields("log.md", {("last",): line})
+            elif action == "contest":
+                old = writer.read("contested.md", fsio.revision(known))
+                writer.replace("contested.md", old, line.encode("utf-8"))
             else:
                 here = "wanders.md" if (root / "wanders.md").exists() else "else/wanders.md"
                 there = "else/wanders.md" if here == "wanders.md" else "wanders.md"
@@ -88,6 +98,16 @@ def _start(root: Path, action: str, line: str, kill_at: int) -> int:
         os._exit(error.exit_code)
     except BaseException:
         os._exit(99)
+
+
+def _check_contest(root: Path, winners: list[str], known: bytes, number: int) -> None:
+    """Of those who knew the same revision one at most won, and what stands is what the winner wrote."""
+    assert len(winners) <= 1, f"round {number}: {winners} all won"
+    now = (root / "contested.md").read_bytes()
+    if winners:
+        assert now.decode("utf-8") == winners[0], f"round {number}: {winners} won, but {now!r} stands"
+    else:
+        assert now == known or now.decode("utf-8").startswith(f"- {number}."), f"round {number}: {now!r} stands"
 
 
 def _check(root: Path, confirmed: set[str], number: int) -> None:

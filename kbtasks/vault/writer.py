@@ -44,6 +44,8 @@ class Writer:
         self.left: list[str] = []
 
     def __enter__(self) -> Writer:
+        if os.open not in os.supports_dir_fd:  # pragma: no cover
+            raise Unavailable(message="notes can only be written on a system that opens files below a folder (POSIX)")
         try:
             self._lock.__enter__()
         except OSError as error:

@@ -78,6 +78,33 @@ def test_links_follow_a_rename_that_git_knows(vault: Path, rename: object) -> No
     assert run(vault, "check", "--fix")["fixes"] == [], "what was mended stays mended"
 
 
+def test_a_vault_below_the_top_of_its_repository(vault: Path) -> None:
+    kb = vault / "kb"
+    (kb / "sub").mkdir(parents=True)
+    (kb / "one\nline 新.md").write_text("# One\n", encoding="utf-8")
+    (kb / "x.md").write_text("[m](one%0Aline%20新.md) [[gone before]]\n", encoding="utf-8")
+    git(vault, "add", "-A")
+    git(vault, "commit", "-q", "-m", "more")
+    (kb / "one\nline 新.md").rename(kb / "sub/two.md")
+    run(kb, "check", "--fix")
+
+    assert (kb / "x.md").read_text(encoding="utf-8") == "[m](sub/two.md) [[gone before]]\n"
+
+
+def test_a_link_that_leads_somewhere_is_left_alone(vault: Path) -> None:
+    """Another note took the old name: links to it mean that one now."""
+    rename_in_a_commit(vault)
+    (vault / "Old Name.md").write_text("# A new one\n", encoding="utf-8")
+    assert run(vault, "check", "--fix")["fixes"] == []
+
+
+def test_only_below_a_folder_or_of_a_code(vault: Path) -> None:
+    rename_in_a_commit(vault)
+    assert run(vault, "check", "--fix", "--folder", "nowhere")["fixes"] == []
+    assert run(vault, "check", "--fix", "--code", "stale-catalog")["fixes"] == []
+    assert [fix["path"] for fix in run(vault, "check", "--fix", "--folder", "Refs.md")["fixes"]] == ["Refs.md"]
+
+
 def test_relative_links_of_the_note_that_moved(vault: Path) -> None:
     (vault / "a").mkdir()
     (vault / "a/x.md").write_text("[y](./y.md) [up](../Refs.md) ![](./p.png) [found anyway](y.md)\n")
