@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import heapq
 import json
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError, UsageError
@@ -250,19 +252,20 @@ def _lexical(connection: Connection, query: str, filters: Filters, limit: int, a
 
 def _lexical_numbers(connection: Connection, asked: list[str], filters: Filters, limit: int) -> list[int]:
     """The numbers of the best records by the compatible rule; ties by id."""
-    points: dict[int, int] = {}
-    covered: dict[int, int] = {}
+    by_weight: dict[int, Counter[int]] = {}
+    covered: Counter[int] = Counter()
     for term in asked:
         held: set[int] = set()
         for column, weight in LEXICAL_WEIGHTS.items():
-            for (number,) in connection.execute(
+            rows = connection.execute(
                 "SELECT rowid FROM lexical WHERE lexical MATCH ?", (f"{column} : {lexical.phrase(term)}",)
-            ):
-                points[number] = points.get(number, 0) + weight
-                held.add(number)
-        for number in held:
-            covered[number] = covered.get(number, 0) + 1
-    kept = [number for number in points if covered[number] / len(asked) >= lexical.COVERAGE]
+            )
+            numbers = list(chain.from_iterable(rows))
+            by_weight.setdefault(weight, Counter()).update(numbers)
+            held.update(numbers)
+        covered.update(held)
+    kept = [number for number, terms_held in covered.items() if terms_held / len(asked) >= lexical.COVERAGE]
+    points = {number: sum(weight * counts[number] for weight, counts in by_weight.items()) for number in kept}
     clause, values = filters.sql()
     if clause:
         allowed = {row[0] for row in connection.execute(f"SELECT number FROM record r WHERE 1{clause}", values)}
