@@ -65,7 +65,7 @@ class Headless:
         from kbtasks.capture.proxy import GuardedProxy
 
         deadline = monotonic() + timeout
-        profile = tempfile.mkdtemp(prefix="kbtasks-browser-")
+        profile = tempfile.mkdtemp(prefix=f"kb-{os.getpid()}-", dir=_short_folder())
         proxy = GuardedProxy(
             resolver=self.fetcher.resolver,
             allow_private=self.fetcher.allow_private,
@@ -85,7 +85,7 @@ class Headless:
             proxy.close()
             if child is not None:
                 _end(child)
-            shutil.rmtree(profile, ignore_errors=True)
+            _remove(profile)
 
     def _start(self, profile: str, proxy_port: int) -> subprocess.Popen[bytes]:
         flags = [
@@ -120,6 +120,20 @@ class Headless:
                 raise Unavailable(message=f"{self.program} ended at its start with status {child.returncode}")
             sleep(0.02)
         raise Unavailable(message=f"{self.program} did not start before the deadline", next="--timeout SECONDS")
+
+
+def _short_folder() -> str | None:
+    """Where the profile goes: /tmp where it can, since sockets inside it have short names at most (sun_path, 104 bytes)."""
+    return "/tmp" if os.path.isdir("/tmp") and os.access("/tmp", os.W_OK) else None  # noqa: S108  mkdtemp makes it private
+
+
+def _remove(profile: str) -> None:
+    """Remove the profile; helpers of the browser that die a moment after it may still be writing into it."""
+    for _ in range(60):
+        shutil.rmtree(profile, ignore_errors=True)
+        if not os.path.lexists(profile):
+            return
+        sleep(0.05)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,7 @@ def test_a_script_built_page(server: Site, tmp_path: Path) -> None:
     screenshot = tmp_path / "vault" / result.data["bundle"] / "evidence" / "screenshot.png"
     assert screenshot.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert [item["role"] for item in result.data["files"]] == ["markdown", "asset", "evidence", "evidence"]
+    assert list(Path("/tmp").glob(f"kb-{os.getpid()}-*")) == [], "the browser's profile stays"
 
 
 def headless(resolver: Any) -> Any:
@@ -107,9 +109,10 @@ def test_gone_and_walls_through_the_browser(server: Site, tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def own_browser(tmp_path: Path, server: Site) -> Iterator[int]:
+def own_browser(server: Site) -> Iterator[int]:
     """The debugging port of a browser that has the page open, as a user's would be."""
-    profile = tmp_path / "profile"
+    short = Path(tempfile.mkdtemp(prefix="kb-own-"))  # sockets have short names at most
+    profile = short / "profile"
     flags = [
         "--headless",
         "--disable-gpu",
@@ -124,7 +127,7 @@ def own_browser(tmp_path: Path, server: Site) -> Iterator[int]:
     child = subprocess.Popen(
         [str(CHROMIUM), *flags, "--remote-debugging-port=0", f"--user-data-dir={profile}", server.base + "/app?me=1"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        env={"PATH": os.environ["PATH"], "HOME": str(short), "TMPDIR": str(short)},
     )  # fmt: skip
     try:
         end = time.monotonic() + 60
@@ -134,6 +137,7 @@ def own_browser(tmp_path: Path, server: Site) -> Iterator[int]:
     finally:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
+        shutil.rmtree(short, ignore_errors=True)
 
 
 def test_a_page_open_in_the_users_browser(server: Site, tmp_path: Path, own_browser: int) -> None:
