@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kbtasks import fsio
-from kbtasks.graph.moving import edited
+from kbtasks.graph.respell import edited
 from kbtasks.index.tables import bindable
 from kbtasks.vault.journal import Change
 from kbtasks.vault.places import read, revision_of

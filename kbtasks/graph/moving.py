@@ -11,12 +11,12 @@ import os
 
 from kbtasks.errors import AlreadyExists, NotFound, Refused, UsageError
 from kbtasks.graph.moved import MovedNames
-from kbtasks.graph.respell import destination, in_quotes, respelled
+from kbtasks.graph.respell import destination, respelled, stands_in
 from kbtasks.index.names import IndexNames
 from kbtasks.index.tables import bindable
 from kbtasks.model.note import Link, Place
 from kbtasks.vault.names import file_keys, note_keys, without_note_suffix
-from kbtasks.vault.places import check_new_name, other_spelling
+from kbtasks.vault.places import check_new_name, other_spelling, read
 from kbtasks.vault.resolve import MARKDOWN_KINDS, resolve
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from kbtasks.vault.names import Names
 
 MAX_MOVED = 10_000
+#: Links that are values of the front matter.
+IN_FRONT_MATTER = ("relation", "property")
 #: How a link is found that spells a name otherwise than the file does; other systems may not follow it.
 _RESPELLED = ("case", "unicode")
 
@@ -122,24 +124,8 @@ def edit_for(
         return None  # a note's bytes may be read well, and yet no such text can be put between them
     if link.kind == "reference":
         return _definition_edit(root, path, link, form)
-    return Edit(path, link.place, link.raw, respelled(link, form), is_value=link.kind == "relation")
-
-
-def edited(data: bytes, edits: list[Edit]) -> bytes:
-    """``data`` with the raw text of each link replaced; Refused where a link does not stand where the index says."""
-    parts: list[bytes] = []
-    position = 0
-    for edit in sorted(edits, key=lambda edit: edit.start):
-        old = os.fsencode(edit.old)
-        at = data.find(old, edit.start, edit.end)
-        if at < 0:
-            raise Refused(
-                message=f"the link in {edit.path}:{edit.line} does not stand where it did", next="kb refresh --force"
-            )
-        new = in_quotes(edit.new, chr(data[at - 1]) if at else "") if edit.is_value else edit.new
-        parts += [data[position:at], os.fsencode(new)]
-        position = at + len(old)
-    return b"".join([*parts, data[position:]])
+    edit = Edit(path, link.place, link.raw, respelled(link, form), is_value=link.kind in IN_FRONT_MATTER)
+    return None if edit.is_value and not stands_in(read(root, path), edit) else edit
 
 
 def _moves(connection: Connection, root: str, source: str, target: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -279,14 +265,14 @@ def _form(link: Link, source: str, meaning: Meaning, names: Names) -> str | None
         elif "/" in link.target and not link.target.startswith(".") and _rooted(link, wanted):
             forms.insert(0, whole)
         forms += [dotted, f"/{whole}"]
-    elif link.kind == "relation":
-        forms = [without_note_suffix(wanted)]
+    elif link.kind == "relation" and not link.raw.startswith("/"):
+        forms = [whole, without_note_suffix(wanted)]
     else:
         shortest = ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
         forms = shortest if "/" not in link.target else [whole, *shortest]
         if link.target.startswith("."):
             forms.insert(0, dotted)
-        forms.append(f"/{whole}")
+        forms.insert(0 if link.target.startswith("/") else len(forms), f"/{whole}")
     for form in dict.fromkeys(forms):
         probe = Link(link.kind, form, link.place, fragment=link.fragment, label=link.label, predicate=link.predicate)
         if _keeps(probe, source, names, meaning):
@@ -299,7 +285,6 @@ def _definition_edit(root: str, path: str, link: Link, form: str) -> Edit | None
     from kbtasks.vault.blocks import reference_key
     from kbtasks.vault.decode import decode
     from kbtasks.vault.frontmatter import read_frontmatter
-    from kbtasks.vault.places import read
     from kbtasks.vault.scan import scan_markdown
 
     source = decode(read(root, path))

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import re
 
+from kbtasks.errors import Refused
 from kbtasks.vault.resolve import MARKDOWN_KINDS
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kbtasks.graph.moving import Edit
     from kbtasks.model.note import Link
 
 _SAFE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/!$&'*+,;=:@~-._"
@@ -40,15 +44,72 @@ def destination(old: str, target: str) -> str:
     return "".join(map(_escaped, target)) + (old[fragment:] if fragment >= 0 else "")
 
 
-def in_quotes(text: str, quote: str) -> str:
-    """``text`` as it stands inside YAML quotes of this kind, or as a scalar of its own where ``quote`` is none."""
+def edited(data: bytes, edits: Sequence[Edit]) -> bytes:
+    """``data`` with the raw text of each link replaced, every other byte as it was.
+
+    Refused where a link does not stand letter for letter where the index says, or where the front matter would be read
+    otherwise than before but for the links.
+    """
+    parts: list[bytes] = []
+    position = 0
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        for old in _spellings(edit):
+            at = data.rfind(old, edit.start, edit.end)  # the last: a label before it may read the same
+            if at >= position:
+                break
+        else:
+            raise Refused(
+                message=f"the link {edit.old!r} in {edit.path}:{edit.line} is written there with escapes, so it stays",
+                next="write it plainly there first",
+            )
+        new = _in_value(edit.new, data[:at]) if edit.is_value else edit.new
+        parts += [data[position:at], os.fsencode(new)]
+        position = at + len(old)
+    new_data = b"".join([*parts, data[position:]])
+    if any(edit.is_value for edit in edits):
+        _check_front_matter(edits, data, new_data)
+    return new_data
+
+
+def stands_in(data: bytes, edit: Edit) -> bool:
+    """Whether the link stands in its place as it is read (front matter may hold it with escapes of another kind)."""
+    return any(data.rfind(old, edit.start, edit.end) >= 0 for old in _spellings(edit))
+
+
+def _spellings(edit: Edit) -> list[bytes]:
+    """The ways a link may stand in the bytes: as it is, and in the front matter with its quotes escaped."""
+    forms = [edit.old]
+    if edit.is_value:
+        forms += [edit.old.replace("'", "''"), edit.old.replace("\\", "\\\\").replace('"', '\\"')]
+    return [os.fsencode(form) for form in dict.fromkeys(forms)]
+
+
+def _in_value(text: str, before: bytes) -> str:
+    """``text`` as it stands in a YAML value whose beginning is the end of ``before``: in its quotes, or quoted if need be."""
     from kbtasks.vault.fields import scalar
 
-    if quote == "'":
+    head = before.rstrip(b" \t")
+    is_wikilink = head.endswith(b"[[")
+    quote = (head[:-2].rstrip(b" \t") if is_wikilink else head)[-1:]
+    if quote == b"'":
         return text.replace("'", "''")
-    if quote == '"':
+    if quote == b'"':
         return text.replace("\\", "\\\\").replace('"', '\\"')
-    return scalar(text)
+    return text if is_wikilink else scalar(text)
+
+
+def _check_front_matter(edits: Sequence[Edit], old: bytes, new: bytes) -> None:
+    from kbtasks.vault.parse import parse_note
+
+    path = edits[0].path
+    before, after = parse_note(path, old), parse_note(path, new)
+    same = [link.kind for link in before.links] == [link.kind for link in after.links]
+    if not same or before.meta.keys() != after.meta.keys() or len(before.problems) != len(after.problems):
+        edit = next(edit for edit in edits if edit.is_value)
+        raise Refused(
+            message=f"the link {edit.old!r} in {path}:{edit.line} cannot be rewritten without harm to the front matter",
+            next="write it there in quotes first",
+        )
 
 
 def _escaped(character: str) -> str:

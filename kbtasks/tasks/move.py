@@ -46,10 +46,12 @@ def note_move(
         with open_view(context.vault, context.cache) as view:
             plan = plan_move(view.connection, context.vault, source, to)
         if plan.unsolved and not force:
+            from shlex import quote
+
             path, line, raw = plan.unsolved[0]
             raise Refused(
                 message=f"{len(plan.unsolved)} links could not follow, the first in {path}:{line}: {raw}; nothing was changed",
-                next=f"kb note.move {note} --to {to} --dry-run, or --force",
+                next=f"kb note.move {quote(note)} --to {quote(to)} --dry-run, or --force",
             )
         apply_move(writer, plan)
     return Result("note-moved", {"dry_run": False, **plan_document(plan)}, text=_moved, tail="edits")
@@ -76,9 +78,11 @@ def note_delete(context: Context, note: str, linked: bool = False, expected_revi
         with open_view(context.vault, context.cache) as view:
             links = links_to(view.connection, path)
         if links and not linked:
+            from shlex import quote
+
             raise Refused(
                 message=f"{path} is linked from {len(links)} places, the first {links[0]['path']}:{links[0]['line']}",
-                next=f"kb backlinks {path[:-3]}, or kb note.delete {path[:-3]} --linked",
+                next=f"kb backlinks {quote(path[:-3])}, or kb note.delete {quote(path[:-3])} --linked",
             )
         trashed = writer.trash(path, expected_revision or None)
     data = {

@@ -48,6 +48,12 @@ def check_new_name(path: str) -> None:
             message=f"no link can lead to {path!r}: a note's name holds none of # ^ | [[ ]]", next=f"perhaps {plain}"
         )
     stem = without_note_suffix(path)
+    base = stem[stem.rfind("/") + 1 :]
+    if base.startswith("[") or stem.startswith("[") or stem.endswith("]"):
+        raise UsageError(
+            message=f"no link can lead to {path!r}: a name that begins or ends in a bracket runs into those of the link",
+            next=f"perhaps {path.replace('[', '(').replace(']', ')')}",
+        )
     if stem != stem.rstrip():
         raise UsageError(
             message=f"no link can lead to {path!r}: the name ends in a blank", next=f"perhaps {stem.rstrip()}"

@@ -156,7 +156,7 @@ def taken_back(data: bytes, plan: MovePlan, path: str) -> bytes:
     position = shift = 0
     for edit in (edit for edit in plan.edits if edit.path == path):
         old, new = os.fsencode(edit.old), os.fsencode(edit.new)
-        at = data.index(new, edit.start + shift, edit.end + shift + len(new))
+        at = data.rindex(new, edit.start + shift, edit.end + shift + len(new) - len(old))
         parts += [data[position:at], old]
         position = at + len(new)
         shift += len(new) - len(old)

@@ -111,3 +111,67 @@ def test_expected_revision(vault: Path) -> None:
         run(vault, "note.move", "alt", "--to", "neu", "--expected-revision", "sha256:" + "0" * 64)
     run(vault, "note.move", "alt", "--to", "neu", "--expected-revision", fsio.revision("# Alt 旧\n".encode()))
     assert (vault / "neu.md").exists()
+
+
+FORMS = """---
+up: "[[tgt]]"
+list:
+  - "[[tgt|x]]"
+  - '[[tgt#H]]'
+block: |
+  [[tgt]]
+relations: {p: tgt, q: ["tgt.md", "[[tgt|y]]"]}
+---
+[[ tgt ]] [[tgt.md]] [[./tgt]] [[/tgt]] [[tgt#H|a]] [[tgt#^b]] ![[tgt#H]] [[TGT]]
+[a](tgt.md) [a](./tgt.md#h) [a](<tgt.md> 't') [a](/tgt.md) [a](tgt) ![a](tgt.md) [tgt.md](tgt.md)
+> [!note] [[tgt]]
+- [ ] [[tgt]]^
+| [[tgt\\|z]] | [[tgt]] |
+日本[[tgt]]語 🌊[[tgt]]🌊 [ref] [x][ref2]
+
+[ref]: tgt.md
+[ref2]: <tgt.md#h> "t"
+
+\\[[tgt]] `[[tgt]]` <!-- [[tgt]] --> %%[[tgt]]%% $[[tgt]]$ <a href="tgt.md">html</a>
+"""
+FOLLOWED = """---
+up: "[[ü (1) \\"x\\" it's]]"
+list:
+  - "[[ü (1) \\"x\\" it's|x]]"
+  - '[[ü (1) "x" it''s#H]]'
+block: |
+  [[ü (1) "x" it's]]
+relations: {p: "neu 新/ü (1) \\"x\\" it's", q: ["neu 新/ü (1) \\"x\\" it's.md", "[[neu 新/ü (1) \\"x\\" it's|y]]"]}
+---
+[[ ü (1) "x" it's ]] [[ü (1) "x" it's.md]] [[./neu 新/ü (1) "x" it's]] [[/neu 新/ü (1) "x" it's]] [[ü (1) "x" it's#H|a]] [[ü (1) "x" it's#^b]] ![[ü (1) "x" it's#H]] [[ü (1) "x" it's]]
+[a](neu%20新/ü%20%281%29%20%22x%22%20it's.md) [a](./neu%20新/ü%20%281%29%20%22x%22%20it's.md#h) [a](<neu 新/ü (1) "x" it's.md> 't') [a](/neu%20新/ü%20%281%29%20%22x%22%20it's.md) [a](neu%20新/ü%20%281%29%20%22x%22%20it's) ![a](neu%20新/ü%20%281%29%20%22x%22%20it's.md) [tgt.md](neu%20新/ü%20%281%29%20%22x%22%20it's.md)
+> [!note] [[ü (1) "x" it's]]
+- [ ] [[ü (1) "x" it's]]^
+| [[ü (1) "x" it's\\|z]] | [[ü (1) "x" it's]] |
+日本[[ü (1) "x" it's]]語 🌊[[ü (1) "x" it's]]🌊 [ref] [x][ref2]
+
+[ref]: neu%20新/ü%20%281%29%20%22x%22%20it's.md
+[ref2]: <neu 新/ü (1) "x" it's.md#h> "t"
+
+\\[[tgt]] `[[tgt]]` <!-- [[tgt]] --> %%[[tgt]]%% $[[tgt]]$ <a href="tgt.md">html</a>
+"""
+
+
+def test_a_name_with_quotes_blanks_and_parentheses(tmp_path: Path) -> None:
+    (tmp_path / "tgt.md").write_text("# T\n\n## H\n\nx ^b\n", encoding="utf-8")
+    (tmp_path / "forms.md").write_text(FORMS, encoding="utf-8")
+    run(tmp_path, "note.move", "tgt", "--to", 'neu 新/ü (1) "x" it\'s')
+
+    assert (tmp_path / "forms.md").read_text(encoding="utf-8") == FOLLOWED
+    assert run(tmp_path, "check", "--code", "broken")["total"] == 0
+
+
+def test_a_link_written_with_escapes_in_the_front_matter_stays_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tgt.md").write_text("# T\n")
+    (tmp_path / "x.md").write_text('---\nup: "[[\\u0074gt]]"\n---\n')
+    before = files(tmp_path)
+    assert run(tmp_path, "note.move", "tgt", "--to", "neu", "--dry-run")["unsolved"][0]["path"] == "x.md"
+    with pytest.raises(Refused, match="could not follow"):
+        run(tmp_path, "note.move", "tgt", "--to", "neu")
+
+    assert files(tmp_path) == before

@@ -33,7 +33,7 @@ def test_names_that_are_made(vault: Path, name: str) -> None:
     assert run(vault, "note.append", f"--note={name}", "--text", "x")["path"] == document["path"]
 
 
-BAD = ["x#y", "x^y", "x|y", "[[z", "z]]", "tail ", ".hid", "a/../b", "con\n", "a\\b", "caf\udce9", "/abs", "", ".md", "x" * 253, "nowhere/x", "AGENTS", "node_modules/x"]  # fmt: skip
+BAD = ["[x", "x]", "d/[x", "x#y", "x^y", "x|y", "[[z", "z]]", "tail ", ".hid", "a/../b", "con\n", "a\\b", "caf\udce9", "/abs", "", ".md", "x" * 253, "nowhere/x", "AGENTS", "node_modules/x"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*BAD, "A", "a.MD"])
