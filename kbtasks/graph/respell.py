@@ -39,7 +39,7 @@ def destination(old: str, target: str) -> str:
     """A Markdown destination that leads to ``target``, in the style of ``old`` (angle brackets or bare), its fragment kept."""
     fragment = old.find("#")
     if old.startswith("<"):
-        bracketed = "".join(f"%{ord(each):02X}" if each in "<>#\\\n" else each for each in target)
+        bracketed = "".join(f"%{ord(each):02X}" if each in "<>#%\\\n" else each for each in target)
         return "<" + bracketed + (old[fragment:] if fragment >= 0 else ">")
     return "".join(map(_escaped, target)) + (old[fragment:] if fragment >= 0 else "")
 
