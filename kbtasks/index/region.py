@@ -7,6 +7,7 @@ import re
 from kbtasks.errors import Conflict
 
 START, END = b"<!-- kb:catalog:start -->", b"<!-- kb:catalog:end -->"
+_OFF_LINE = re.compile(rb"[^\r\n]")
 _MARK = re.compile(rb"^[ \t]*<!--[ \t]*kb:catalog:(start|end)[ \t]*-->[ \t]*\r?$", re.MULTILINE)
 _ANY = re.compile(rb"(?<!\\)<!--[ \t]*kb:catalog:(?!digest)")
 
@@ -23,6 +24,12 @@ def find_region(data: bytes) -> tuple[int, int] | None:
         return region(data, path="")
     except MalformedCatalog:
         return None
+
+
+def blanked(data: bytes, derived: tuple[int, int] | None) -> bytes:
+    """``data`` with blanks for the text of its ``derived`` region; its lines and all places stay what they are."""
+    start, end = derived or (0, 0)
+    return data[:start] + _OFF_LINE.sub(b" ", data[start:end]) + data[end:]
 
 
 def region(data: bytes, *, path: str) -> tuple[int, int] | None:

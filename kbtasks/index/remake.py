@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from kbtasks.errors import Busy, Unavailable
 from kbtasks.index import facets, search, store
+from kbtasks.index.kept_settings import settings_of
 from kbtasks.index.links import Meanings
 from kbtasks.index.reading import read_note
+from kbtasks.index.update import add_to_search, derived_part
 from kbtasks.vault.parse import parse_note
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ def _remake_links(connection: Connection) -> str:
 def _remake_search(connection: Connection, root: str) -> str:
     store.clear(connection, only_search=True)
     search.create(connection)
+    index_note = settings_of(connection).index_note
     handle = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     done = 0
     try:
@@ -64,7 +67,8 @@ def _remake_search(connection: Connection, root: str) -> str:
             except OSError:
                 continue  # it went after the sweep; the next one takes it out of all tables
             if read.revision == revision:
-                search.add(connection, rowid, parse_note(path, read.data, size=read.size, revision=revision))
+                note = parse_note(path, read.data, size=read.size, revision=revision)
+                add_to_search(connection, rowid, note, read.data, derived_part(path, read.data, index_note))
                 done += 1
     finally:
         os.close(handle)

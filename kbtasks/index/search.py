@@ -74,8 +74,11 @@ def create(connection: Connection) -> None:
             connection.execute(statement)
 
 
-def add(connection: Connection, rowid: int, note: ParsedNote) -> None:
-    """Add the pieces of ``note``, whose row in the table ``note`` is ``rowid``."""
+def add(connection: Connection, rowid: int, note: ParsedNote, *, derived: tuple[int, int] | None = None) -> None:
+    """Add the pieces of ``note``, whose row in the table ``note`` is ``rowid``.
+
+    derived: byte range that is no text to be found (the catalog's region, already blank in ``note``).
+    """
     title = _clean(note.title)
     alias = _clean("\n".join(note.aliases))
     path = _clean(normalize("NFC", note.path))
@@ -84,7 +87,7 @@ def add(connection: Connection, rowid: int, note: ParsedNote) -> None:
     beside = "\n".join((title, alias, path, tags, meta))
     first = tokens.identifiers(beside)
     bodies: list[str] = []
-    for ordinal, (line, start, end, heading, body) in enumerate(_pieces(note)):
+    for ordinal, (line, start, end, heading, body) in enumerate(_pieces(note, derived)):
         row = rowid << SHIFT | ordinal
         names = tokens.identifiers(body)
         values: tuple[str, ...]
@@ -195,17 +198,19 @@ def _meta_text(meta: dict[str, Any]) -> str:
     return "\n".join(out)
 
 
-def _pieces(note: ParsedNote) -> Iterator[tuple[int, int, int, str, str]]:
-    """(line, start byte, end byte, headings, text) of each piece of the body; at least one."""
+def _pieces(note: ParsedNote, derived: tuple[int, int] | None) -> Iterator[tuple[int, int, int, str, str]]:
+    """(line, start byte, end byte, headings, text) of each piece of the body without ``derived``; at least one."""
     data = note.text.encode(note.encoding, "surrogatepass" if note.encoding.startswith("utf") else "replace")
     mark = max(note.size - len(data), 0)  # a byte order mark is no part of the text
     sections = [(s.line, s.start, s.end, "\n".join(s.path)) for s in note.sections]
     if not sections:
         sections = [(note.body_line, note.body_start, note.size, "")]
+    if derived is not None and derived[0] < derived[1]:
+        sections = _outside(sections, derived, data, mark)
     limit = PIECE
     total = sum(max(end - start, 0) for _, start, end, _ in sections)
     if len(sections) + total // PIECE * 2 > _MAX_PIECES:  # a huge file: pieces grow instead
-        sections = [(note.body_line, note.body_start, note.size, "")]
+        sections = [(note.body_line, note.body_start, note.size, "")]  # (a region in it is blank all the same)
         limit = max(PIECE, total // (_MAX_PIECES // 4))
     one_byte = note.encoding == "latin-1"
     for first, start, end, heading in sections:
@@ -217,6 +222,21 @@ def _pieces(note: ParsedNote) -> Iterator[tuple[int, int, int, str, str]]:
             yield line, at, at + size, _clean(heading), _clean(part)
             at += size
             line += part.count("\n")
+
+
+def _outside(
+    sections: list[tuple[int, int, int, str]], derived: tuple[int, int], data: bytes, mark: int
+) -> list[tuple[int, int, int, str]]:
+    """What of each section lies before and after the range ``derived``; never nothing."""
+    low, high = derived
+    kept: list[tuple[int, int, int, str]] = []
+    for line, start, end, heading in sections:
+        if start < min(end, low) or not kept:
+            kept.append((line, start, max(start, min(end, low)), heading))
+        after = max(start, high)
+        if after < end:
+            kept.append((line + data.count(b"\n", start - mark, after - mark), after, end, heading))
+    return kept
 
 
 def cut(text: str, limit: int) -> Iterator[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from kbtasks.index.reading import Bytes
     from kbtasks.index.sweep import Row, Sweep
+    from kbtasks.model.note import ParsedNote
 
 #: Suspects up to this many are read and compared before anything is locked.
 FEW = 500
@@ -187,21 +188,15 @@ class Delta:
             self.counts.changed += 1
             names_before = _names_of(connection, rowid)
             self._erase(connection, rowid, before)
-        parts = self._writer.add(rowid, note, read.seen[1], self._derived(path, read.data))
+        derived = derived_part(path, read.data, self.index_note)
+        parts = self._writer.add(rowid, note, read.seen[1], derived)
         self._sums.add_note(parts)
-        search.add(connection, rowid, note)
+        add_to_search(connection, rowid, note, read.data, derived)
         if not fresh and (before is None or facets.of_note(before, "names") != facets.of_note(parts, "names")):
             self._writer.flush()
             self._names |= _names_of(connection, rowid) ^ names_before
             if before is not None:
                 self._reread.add(rowid)
-
-    def _derived(self, path: str, data: bytes) -> tuple[int, int] | None:
-        if path != self.index_note:
-            return None
-        from kbtasks.index.region import find_region
-
-        return find_region(data) or (0, 0)
 
     def _drop(self, connection: Connection, path: str) -> None:
         old = connection.execute(
@@ -290,3 +285,23 @@ _PROBLEMS = "SELECT path, line, code, message FROM problem WHERE folder = CAST(?
 def _names_of(connection: Connection, rowid: int) -> set[str]:
     """The last segments of all names of a note: what resolutions that asked for it are found by."""
     return {base_name(key) for (key,) in connection.execute("SELECT key FROM name WHERE note = ?", (rowid,))}
+
+
+def derived_part(path: str, data: bytes, index_note: str) -> tuple[int, int] | None:
+    """Byte range of the derived region when ``path`` is the catalog page, (0, 0) where it has none; else None."""
+    if path != index_note:
+        return None
+    from kbtasks.index.region import find_region
+
+    return find_region(data) or (0, 0)
+
+
+def add_to_search(
+    connection: Connection, rowid: int, note: ParsedNote, data: bytes, derived: tuple[int, int] | None
+) -> None:
+    """Add what a person wrote in ``note`` to the search tables: a derived listing would be found before what it lists."""
+    if derived is not None and derived[0] < derived[1]:
+        from kbtasks.index.region import blanked
+
+        note = parse_note(note.path, blanked(data, derived), size=note.size, revision=note.revision)
+    search.add(connection, rowid, note, derived=derived)

@@ -44,6 +44,11 @@ def base_name(path: str) -> str:
     return path[path.rfind("/") + 1 :]
 
 
+def names_folder(target: str) -> bool:
+    """Whether a link target can only be a folder: it ends in a slash, or in a segment ``.`` or ``..``."""
+    return target.endswith("/") or base_name(target) in (".", "..")
+
+
 def percent_decoded(text: str) -> str:
     """``text`` with percent escapes decoded once as UTF-8, except ``%2F`` and ``%00``: those never become separators.
 
@@ -94,7 +99,7 @@ def link_keys(link: Link) -> set[str]:
     keys: set[str] = set()
     for target, _ in spellings(link.target):
         base = base_name(target.rstrip("/"))
-        if target.endswith("/"):
+        if names_folder(target):
             keys.update(FOLDER_NOTES)
         keys.update((fold(base), fold(without_note_suffix(base)), fold(target)))
     keys.discard("")

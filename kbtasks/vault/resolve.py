@@ -21,6 +21,7 @@ from kbtasks.vault.names import (
     file_keys,
     fold,
     link_keys,
+    names_folder,
     note_id,
     note_keys,
     spellings,
@@ -152,9 +153,10 @@ def _by_path(target: str, source: str, names: Names, *, markdown: bool) -> Resol
     relative = _joined(folder, target) if not absolute else None
     if (explicit or (markdown and not absolute)) and relative is None:
         return Resolution("external", "outside", obsidian=False)
-    if target.endswith("/") or (explicit and relative == ""):
-        return _folder_note(relative if relative is not None else target.strip("/"), names)
     rooted = _joined("", target.lstrip("/")) if not explicit else None
+    if names_folder(target):
+        inside = relative if relative is not None else rooted
+        return _folder_note(inside, names) if inside is not None else Resolution("external", "outside", obsidian=False)
     places: list[tuple[str, str]] = []
     if explicit and relative:
         places.append((relative, "relative"))

@@ -21,6 +21,7 @@ from kbtasks.vault.parse import parse_note
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from random import Random
 
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = ["art", "start", "C++", "c", "parser-v2", "parser", "v2", "数据库", "数据", "据", "API", "Straße", "STRASSE", "naïve", "naive",
@@ -69,11 +70,20 @@ def values(meta: object) -> list[str]:
     return [] if meta is None or isinstance(meta, bool) else [str(meta)]
 
 
+def authored(path: str, data: bytes) -> bytes:
+    """What a person wrote in a file: the catalog page without the lines between its two marks."""
+    lines = data.split(b"\n")
+    marks = [lines.index(mark) for mark in (b"<!-- kb:catalog:start -->", b"<!-- kb:catalog:end -->") if mark in lines]
+    if path == "index.md" and len(marks) == 2:
+        del lines[marks[0] + 1 : marks[1]]
+    return b"\n".join(lines)
+
+
 def by_reading(root: Path, paths: list[str], parts: list[str]) -> set[str]:
     """The paths of the notes that hold all of ``parts``, by reading each file."""
     found = set()
     for path in paths:
-        note = parse_note(path, (root / path).read_bytes())
+        note = parse_note(path, authored(path, (root / path).read_bytes()))
         data = note.text.encode(note.encoding, "replace")
         body = data[max(0, note.body_start - (note.size - len(data))) :].decode(note.encoding, "replace")
         fields = [body, note.title, *note.aliases, path, *(tag.name for tag in note.tags), *values(note.meta)]
@@ -105,7 +115,18 @@ def words_vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
             f"---\naliases: ['{random.choice(WORDS)}']\nowner: {random.choice(WORDS)}\n---\n" if number % 3 == 0 else ""
         )
         notes[f"{number:02}.md"] = f"{front}# {random.choice(WORDS)}\n\n{body}\n\n## {random.choice(WORDS)}\n\nend\n"
+    notes["index.md"] = page(random, notes)
     return Vault(tmp_path_factory.mktemp("words"), notes)
+
+
+def page(random: Random, notes: dict[str, str | bytes]) -> str:
+    """A catalog page: authored words, and a region with every word there is, headings among them."""
+    listed = "\n".join(f"- [[{path}|{word}]]: {word} #{word}" for path, word in zip(notes, WORDS, strict=False))
+    return (
+        f"# Home {random.choice(WORDS)}\n\n{random.choice(WORDS)}\n\n<!-- kb:catalog:start -->\n## {random.choice(WORDS)}\n"
+        f"{listed}\n{' '.join(WORDS)}\n### {random.choice(WORDS)}\n<!-- kb:catalog:end -->\n\n"
+        f"after {random.choice(WORDS)}\n\n#### Own {random.choice(WORDS)}\n\nend\n"
+    )
 
 
 @FEW

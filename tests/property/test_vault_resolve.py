@@ -17,7 +17,7 @@ NOTE = st.tuples(PATH.map(lambda path: path + ".md"), st.lists(SEGMENT, max_size
 FILE = PATH.map(lambda path: path + ".png") | PATH.filter(lambda path: not path.endswith(".md"))
 TARGET = st.one_of(
     PATH, PATH.map(lambda path: path + ".md"), PATH.map("../".__add__), PATH.map("./".__add__), PATH.map("/".__add__),
-    PATH.map(lambda path: path + "/"), PATH.map(lambda path: path.replace("/", "\\")), st.text(max_size=8),
+    PATH.map(lambda path: path + "/"), PATH.map(lambda path: path + "/.."), PATH.map(lambda path: "../" + path + "/."), PATH.map(lambda path: path.replace("/", "\\")), st.text(max_size=8),
     st.sampled_from(("https://x.y", "mailto:a@b", "", "..", ".", "/", "//", "../..")),
 )  # fmt: skip
 KIND = st.sampled_from(("wikilink", "embed", "markdown", "image", "reference", "property", "relation"))
@@ -58,3 +58,18 @@ def test_keys_decide(link: Link, source: str, notes: list, files: list[str], not
         assert shape(resolve(link, source, DictNames([*notes, note], files))) == before
     if not keys & file_keys(file) and file not in files:
         assert shape(resolve(link, source, DictNames(notes, [*files, file]))) == before
+
+
+def test_a_target_that_ends_in_dots_is_a_folder() -> None:
+    """``..`` in ``a/b/s.md`` is the folder ``a``: a note ``a.md`` is not that, the folder's index note is."""
+    for target in ("..", "../../a", "../b/..", "b/..", "../../a/."):
+        link = Link("wikilink", target, Place(1, 0, 1))
+        source = "a/b/s.md" if target.startswith("..") else "a/s.md"
+        folder = source[: source.rfind("/")] if target == "b/.." else "a"
+        names = DictNames([("a.md", (), None), (f"{folder}/index.md", (), None)])
+        meaning = resolve(link, source, names)
+        if target == "../../a":
+            assert (meaning.how, meaning.target) == ("relative", "a.md")
+        else:
+            assert (meaning.how, meaning.target) == ("folder", f"{folder}/index.md")
+            assert link_keys(link) & note_keys(f"{folder}/index.md")
