@@ -125,7 +125,12 @@ def edit_for(
     if link.kind == "reference":
         return _definition_edit(root, path, link, form)
     edit = Edit(path, link.place, link.raw, respelled(link, form), is_value=link.kind in IN_FRONT_MATTER)
-    return None if edit.is_value and not stands_in(read(root, path), edit) else edit
+    if not edit.is_value:
+        return edit
+    try:
+        return edit if stands_in(read(root, path), edit) else None
+    except Refused:  # too large to be edited
+        return None
 
 
 def _moves(connection: Connection, root: str, source: str, target: str) -> tuple[dict[str, str], dict[str, str]]:

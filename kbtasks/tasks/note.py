@@ -246,7 +246,7 @@ def written(task: str, done: Written, **more: Any) -> Result:
 
 
 def _text(data: dict[str, Any]) -> str:
-    return f"{data['path']}  {'written' if data['changed'] else 'unchanged'}  {data['revision'][:19]}"
+    return f"{data['path']}  {'written' if data['changed'] else 'unchanged'}  {data['revision']}"
 
 
 def _add(changes: dict[tuple[str, ...], Any], name: str, value: Any) -> None:

@@ -171,9 +171,9 @@ def plan_list(
         raise UsageError(message="--limit is at least 1")
     with open_view(context.vault, context.cache) as view:
         plans, total = list_plans(view.connection, status=status, area=area, active=active, limit=limit)
-    return Result(
-        "plans", {"plans": plans, "total": total, "truncated": total > len(plans)}, text=_listed, tail="plans"
-    )
+    data = {"plans": plans, "total": total, "truncated": total > len(plans)}
+    said = [f"{len(plans)} of {total} plans"] if data["truncated"] else ["no plans"] if not total else []
+    return Result("plans", data, text=_listed, notes=said, tail="plans")
 
 
 def today() -> str:
