@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kbtasks import errors, schema
 from kbtasks.command import COMMON, Param
-from kbtasks.tasks.invoked import described
+from kbtasks.tasks.invoked import described, spelled
 from kbtasks.tasks.table import all_commands
 
 HERE = Path(__file__).resolve().parent
@@ -42,13 +42,13 @@ def commands() -> str:
         lines += [f"## {command.name}", "", f"`kb {command.name}{word}`", "", inspect.cleandoc(command.doc), ""]
         if command.params:
             lines += ["| flag | meaning |", "|---|---|"]
-            lines += [f"| `--{param.flag}` | {_cell(described(param))} |" for param in command.params]
+            lines += [f"| `{spelled(param)}` | {_cell(described(param))} |" for param in command.params]
             lines.append("")
         lines += [f"Result: [{command.schema}](schemas.md#{command.schema}).", ""]
     lines += ["## Flags of every command", "", "| flag | meaning |", "|---|---|"]
     for name, default, text in COMMON:
         param = Param(name, default, required=False, positional=False, help=text, choices=())
-        lines.append(f"| `--{param.flag}` | {_cell(described(param))} |")
+        lines.append(f"| `{spelled(param)}` | {_cell(described(param))} |")
     return "\n".join(lines) + "\n"
 
 

@@ -78,6 +78,14 @@ class Ambiguous(KbError):
 
     code, exit_code = "ambiguous", 4
 
+    @property
+    def message(self) -> str:
+        """The sentence with the candidates as words."""
+        found = self.details.get("candidates")
+        if not isinstance(found, list):
+            return super().message
+        return f"{self.details['name']!r} names more than one {self.details['what']}: {', '.join(map(str, found))}."
+
 
 class NoVault(NotFound):
     """No vault was found from {start}: no kb.toml, .kbtasks or .obsidian upward, and no kb/ in the repository."""

@@ -86,7 +86,7 @@ def run(words: Sequence[str]) -> dict[str, Any]:
             tags=flags["--tag"],
             body_file=flags["--body-file"][0],
         )
-    raise UsageError(message="the commands are: search QUERY ... and: note create ID ...")
+    raise UsageError(message="the commands are: search QUERY ... and: note create ID ... (kb-recall --help)")
 
 
 def _root(flags: dict[str, list[str]]) -> str:
@@ -281,6 +281,9 @@ def to_bytes(answer: dict[str, Any]) -> bytes:
 
 def main() -> None:
     """Entry point of the console script ``kb-recall``."""
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        sys.stdout.write(f"{(__doc__ or '').strip()}\n\nFor a person there is kb: kb search WORDS, kb bind --help.\n")
+        sys.exit(0)
     try:
         answer = run(sys.argv[1:])
     except KbError as error:

@@ -294,7 +294,10 @@ class Clip:
         elif self.options.evidence in ("screenshot", "all"):
             self.warnings = [
                 *self.warnings,
-                {"code": "screenshot", "message": "no screenshot: the page was not shown in a browser"},
+                {
+                    "code": "screenshot",
+                    "message": "no screenshot: the page was not shown in a browser (--mode browser)",
+                },
             ]
             self.status = "partial" if self.status == "complete" else self.status
         return found

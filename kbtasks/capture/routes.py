@@ -40,14 +40,17 @@ def find_browser(environ: Mapping[str, str], *, chromium: str, cdp: str, fetcher
         if not os.path.isfile(path) or not os.access(path, os.X_OK):
             raise UsageError(message=f"{path} is not a program that can be run")
         return Headless(path, fetcher, environ)
+    found = installed_browser(environ)
+    return Headless(found, fetcher, environ) if found else None
+
+
+def installed_browser(environ: Mapping[str, str]) -> str | None:
+    """The path of the Chromium or Chrome that is installed here: on PATH, or where macOS keeps it."""
     for name in NAMES:
         found = shutil.which(name, path=environ.get("PATH"))
         if found:
-            return Headless(found, fetcher, environ)
-    for place in _MAC:
-        if os.access(place, os.X_OK):
-            return Headless(place, fetcher, environ)
-    return None
+            return found
+    return next((place for place in _MAC if os.access(place, os.X_OK)), None)
 
 
 def debugging_address(value: str) -> tuple[str, int]:

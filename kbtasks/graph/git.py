@@ -84,7 +84,12 @@ class Git:
             "LC_ALL": "C",
         }  # fmt: skip
         self._folder = folder
-        answer = self.ask("rev-parse", "--show-toplevel", "--show-prefix").split(b"\n")
+        try:
+            answer = self.ask("rev-parse", "--show-toplevel", "--show-prefix").split(b"\n")
+        except ProcessFailed as error:
+            if "not a git repository" not in str(error.details.get("words")):
+                raise
+            raise Unavailable(message=f"{folder} is in no Git repository") from None
         if len(answer) < 2 or not answer[0]:
             raise Unavailable(message=f"{folder} is not in a Git work tree")
         self.top = os.fsdecode(answer[0])

@@ -69,7 +69,7 @@ def require(lane: Lane) -> None:
     if lane.partial:
         raise Unavailable(
             message=f"the history is {'not available' if lane.status == 'unavailable' else 'incomplete'}: {lane.message}",
-            next="ask without --required to take what there is",
+            next="leave out --required (of search: --require-history) to take what there is",
         )
 
 

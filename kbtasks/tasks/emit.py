@@ -78,7 +78,10 @@ def emit(result: Result, context: Context) -> int:
         for note in result.notes:
             sys.stderr.write(for_terminal(note) + "\n")
     if context.json:
-        _write((bounded(document, context.max_bytes, result.tail) + "\n").encode("utf-8"))
+        data = (bounded(document, context.max_bytes, result.tail) + "\n").encode("utf-8")
+        if 0 < context.max_bytes < len(data) - 1:
+            sys.stderr.write(f"the least that can be said takes {len(data) - 1} bytes, not {context.max_bytes}\n")
+        _write(data)
     elif result.raw is not None:
         _write(result.raw)
     else:
@@ -106,21 +109,32 @@ def emit_error(error: KbError, *, json: bool) -> int:
 
 
 def generic(data: dict[str, Any]) -> str:
-    """A plain rendering: scalars as ``name: value``, then one line per item of each list."""
+    """A plain rendering: scalars as ``name: value``, then one line per item of each list of records."""
     lines = []
     for key, value in data.items():
-        if isinstance(value, list):
+        if isinstance(value, list) and value and isinstance(value[0], dict):
             lines.append(f"{key} ({len(value)}):")
-            lines += ["  " + (_line(item) if isinstance(item, dict) else str(item)) for item in value]
+            lines += ["  " + _line(item) for item in value]
+        elif isinstance(value, list):
+            lines.append(f"{key}: {in_words(value) or 'none'}")
         elif isinstance(value, dict):
             lines.append(f"{key}: {_line(value)}")
-        elif value is not None:
-            lines.append(f"{key}: {value}")
+        elif value is not None and not (key == "truncated" and value is False):
+            lines.append(f"{key}: {in_words(value)}")
     return "\n".join(lines)
 
 
 def _line(item: dict[str, Any]) -> str:
-    return "  ".join(f"{key}={value}" for key, value in item.items() if value not in (None, "", [], {}))
+    return "  ".join(f"{key}={in_words(value)}" for key, value in item.items() if value not in (None, "", [], {}))
+
+
+def in_words(value: Any) -> str:
+    """A value as a person reads it: yes and no, lists with commas, records in brackets."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(in_words, value))
+    return f"({_line(value)})" if isinstance(value, dict) else str(value)
 
 
 def _write(data: bytes) -> None:

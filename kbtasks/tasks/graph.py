@@ -80,7 +80,7 @@ def _text(data: dict[str, Any]) -> str:
         if data[key]:
             lines.append(f"{title}:")
             lines += [
-                f"  {each['path']}" + (f"  ({each['inbound']} notes link here)" if "inbound" in each else "")
+                f"  {each['path']}" + (f"  (notes that link here: {each['inbound']})" if "inbound" in each else "")
                 for each in data[key]
             ]
     return "\n".join(lines)

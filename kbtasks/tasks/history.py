@@ -119,6 +119,7 @@ def history_search(
         "lanes": [found.lane.to_json()],
     }
     notes = [f"only the newest {scan} commits were looked at"] if found.scan_cut else []
+    notes += [] if hits else ["nothing found"]
     return Result("history-search", data, text=_search_text, tail="hits", notes=notes + _lane_notes(data))
 
 

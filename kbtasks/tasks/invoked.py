@@ -50,7 +50,19 @@ GROUPS = (
     ("Find", ("search", "list", "show", "tags", "evaluate")),
     (
         "Connect",
-        ("links", "backlinks", "graph", "context", "history", "percolate", "inbox", "catalog", "stats", "agents"),
+        (
+            "links",
+            "backlinks",
+            "relation.list",
+            "graph",
+            "context",
+            "history",
+            "percolate",
+            "inbox",
+            "catalog",
+            "stats",
+            "agents",
+        ),
     ),
     ("Write", ("note", "relation", "plan")),
     ("Keep evidence", ("clip", "pdf", "capture")),
@@ -138,13 +150,14 @@ def _converted(param: Param, value: Any) -> Any:
 
 
 def described(param: Param) -> str:
-    """The help line of a parameter: its words, then the choices and the default where they say something."""
+    """The help line of a parameter: its words, then the choices and the default where the words do not say them."""
     notes = []
-    if param.choices:
-        notes.append("|".join(param.choices))
+    choices = [choice for choice in param.choices if choice]
+    if not all(choice in param.help for choice in choices):
+        notes.append("|".join(choices))
     elif param.kind in ("int", "float"):
         notes.append("number")
-    if param.kind == "list":
+    if param.kind == "list" and not any(said in param.help for said in ("epeat", "several times")):
         notes.append("repeatable")
     if param.default not in ("", False, None, [], ()) and param.default is not True:
         notes.append(f"default {param.default}")
@@ -240,7 +253,7 @@ class KbProgram(Program):
         print(f"Usage: {usage} [--flags]\n")  # noqa: T201 - help is the result here
         print(inspect.cleandoc(command.doc) + "\n")  # noqa: T201
         for title, params in (("Flags", command.params), ("Common flags", _COMMON_PARAMS)):
-            rows = [(_spelled(param), described(param)) for param in params]
+            rows = [(spelled(param), described(param)) for param in params]
             if rows:
                 print(f"{title}:")  # noqa: T201
                 width = max(len(left) for left, _ in rows)
@@ -252,16 +265,44 @@ class KbProgram(Program):
         waiting = {command.name: command.summary for command in all_commands()}
         width = max(map(len, waiting))
         for title, heads in GROUPS:
-            rows = [name for name in waiting if not heads or name.partition(".")[0] in heads]
+            rows = [name for name in waiting if not heads or name in heads or name.partition(".")[0] in heads]
             if rows:
                 print(f"\n{title}:")  # noqa: T201
                 print("\n".join(f"  {name.ljust(width)}  {waiting.pop(name)}" for name in rows))  # noqa: T201
 
 
-def _spelled(param: Param) -> str:
+#: What a flag takes, where its own name does not say it.
+_TAKES = {
+    "not": "WORDS",
+    "has": "KEY",
+    "where": "CONDITION",
+    "since": "DATE",
+    "before": "DATE",
+    "field": "NAME=VALUE",
+    "only": "TARGET",
+    "related": "NOTE",
+    "lines": "FROM-TO",
+    "under": "TAG",
+    "to": "ID",
+    "root": "DIR",
+    "repo": "DIR",
+    "cache": "DIR",
+    "output": "DIR",
+    "project": "DIR",
+    "tree": "DIR",
+    "against": "BUNDLE",
+    "override": "REASON",
+    "cdp": "PORT",
+}
+
+
+def spelled(param: Param) -> str:
+    """A flag as it is typed: ``--limit N``, ``--where CONDITION``, ``--no-graph`` for one that is on by default."""
     if param.kind == "bool":
         return f"--no-{param.flag}" if param.default is True else f"--{param.flag}"
-    return f"--{param.flag} {'N' if param.kind in ('int', 'float') else param.flag.rsplit('-', 1)[-1].upper()}"
+    if param.kind in ("int", "float"):
+        return f"--{param.flag} N"
+    return f"--{param.flag} {_TAKES.get(param.flag) or param.flag.rsplit('-', 1)[-1].upper()}"
 
 
 def run_program(words: list[str]) -> int:

@@ -84,7 +84,7 @@ def _links_text(data: dict[str, Any]) -> str:
     help={
         "note": _NOTE,
         "limit": "At most this many links, 1 to 10000.",
-        "sentences": "Show the sentence around each link.",
+        "sentences": "Leave out the sentence around each link.",
     },
 )
 def backlinks(context: Context, note: str, limit: int = 100, sentences: bool = True) -> Result:

@@ -73,16 +73,17 @@ def list_notes(
             view.connection, filters, sort=sort, descending=desc, limit=limit, offset=offset, fields=wanted
         )
     data = {"notes": notes, "total": total, "offset": offset, "truncated": offset + len(notes) < total}
-    said = [f"{len(notes)} of {total} notes"] if data["truncated"] else []
-    return Result("list", data, text=_notes_text, notes=said, tail="notes")
+    said = [f"{len(notes)} of {total} notes"] if data["truncated"] else ["no notes"] if not total else []
+    hidden = {"id", "path", "title", *(() if fields else ("summary", "modified")), "meta"}
+    return Result("list", data, text=lambda found: _notes_text(found, hidden), notes=said, tail="notes")
 
 
-def _notes_text(data: dict[str, Any]) -> str:
+def _notes_text(data: dict[str, Any], hidden: set[str]) -> str:
     lines = []
     for note in data["notes"]:
         parts = [note["path"], note["title"]]
         for key, value in note.items():
-            if key in ("id", "path", "title", "summary", "modified", "meta") or value in (None, "", []):
+            if key in hidden or value in (None, "", []):
                 continue
             parts.append(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
         lines.append("  ".join(parts))
@@ -110,7 +111,8 @@ def tags(context: Context, under: str = "", sort: str = "count", limit: int = 10
     with open_view(context.vault, context.cache) as view:
         found, total = listing.list_tags(view.connection, under=under, by=sort, limit=limit)
     data = {"tags": found, "total": total, "truncated": len(found) < total}
-    return Result("tags", data, text=_tags_text, tail="tags")
+    said = [f"{len(found)} of {total} tags"] if data["truncated"] else ["no tags"] if not total else []
+    return Result("tags", data, text=_tags_text, notes=said, tail="tags")
 
 
 def _tags_text(data: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kbtasks.command import command
 from kbtasks.errors import UsageError
 from kbtasks.model.result import Result
-from kbtasks.tasks.place import PROJECT_HELP, STORE_HELP, place_of, project_of
+from kbtasks.tasks.place import PROJECT_HELP, STORE_HELP, place_of, project_of, speaking_of
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def promote(
 
 def _promote_text(data: dict[str, Any]) -> str:
     if data["dry_run"]:
-        return f"{data['path']}\n\n{data['text']}\n" + " ".join(data["command"])
+        words = ["..." if "\n" in word else word for word in data["command"]]  # the code that starts a pinned launcher
+        return f"{data['path']}\n\n{data['text']}\n" + " ".join(words)
     receipt = data["receipt"]
     return f"{'saved' if data['saved'] else 'saved before'}: {receipt['path']}  {receipt['revision']}"
 
@@ -120,7 +121,7 @@ def promote_receipts(context: Context, project: str = "", limit: int = 50, store
     shown = []
     for receipt in found:
         state = receipts.vault_state(receipt) if receipt["status"] == receipts.CONFIRMED else None
-        shown.append({**receipt, "vault_state": state, "next": _next_step(receipt, state)})
+        shown.append({**receipt, "vault_state": state, "next": speaking_of(_next_step(receipt, state), project, store)})
     data = {
         "project": chosen,
         "receipts": shown,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kbtasks.command import command
+from kbtasks.tasks.emit import in_words
 from kbtasks.tasks.resource_door import (
     COMPAT_HELP,
     PROVIDER_HELP,
@@ -104,7 +105,7 @@ def render_record(data: dict[str, Any]) -> str:
     for name in ("useWhen", "limitations"):
         lines += [f"{name}: {item}" for item in data[name]]
     if data.get("extras"):
-        lines += [f"{name}: {value}" for name, value in data["extras"].items()]
+        lines += [f"{name}: {in_words(value)}" for name, value in data["extras"].items()]
     return "\n".join([*lines, "", data["text"]])
 
 
@@ -125,7 +126,13 @@ def resource_inspect(context: Context, id: str, store: str = "", exit_compat: bo
         data = {"resource": found.resource, "resourceRevision": found.revision}
         waits = connection.execute("SELECT source_revision FROM pending WHERE id = ?", (id,)).fetchone()
     more = {**data, "pending": waits is not None, "extras": found.extras}
-    return answer("resource-inspect", more, compat=data if exit_compat else None)
+    return answer("resource-inspect", more, compat=data if exit_compat else None, text=_render_inspection)
+
+
+def _render_inspection(data: dict[str, Any]) -> str:
+    waits = "  (waits for review)" if data["pending"] else ""
+    shown = render_record({**data["resource"], "extras": data["extras"]})
+    return f"{shown}\n\nresourceRevision: {data['resourceRevision']}{waits}"
 
 
 @compatible("resource.delete")

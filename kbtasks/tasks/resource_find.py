@@ -183,7 +183,8 @@ def resource_list(
         else:
             items, total = list_records(connection, filters, limit, offset)
     data = {"resources": items, "total": total, "truncated": offset + len(items) < total}
-    return answer("resource-list", data, compat=None, tail="resources", text=_render_list)
+    notes = [f"{len(items)} of {total}"]
+    return answer("resource-list", data, compat=None, tail="resources", text=_render_list, notes=notes)
 
 
 def _render_list(data: dict[str, Any]) -> str:
@@ -194,4 +195,4 @@ def _render_list(data: dict[str, Any]) -> str:
         else:
             waits = "  (waits for review)" if item["pending"] else ""
             lines.append(f"{item['id']}  {item['updatedAt'][:10]}  {item['title'] or item['url']}{waits}")
-    return "\n".join([*lines, f"{len(data['resources'])} of {data['total']}"])
+    return "\n".join(lines)

@@ -32,14 +32,16 @@ def resource_pending(context: Context, limit: int = 20, store: str = "", exit_co
         total, items = pending(connection, limit)
     data = {"pending": total, "items": items}
     more = {**data, "total": total, "truncated": len(items) < total}
-    return answer("resource-pending", more, compat=data if exit_compat else None, tail="items", text=_render)
+    notes = [f"{len(items)} of {total}" + (" (whole with --json)" if items and not context.json else "")]
+    compat = data if exit_compat else None
+    return answer("resource-pending", more, compat=compat, tail="items", text=_render, notes=notes)
 
 
 def _render(data: dict[str, Any]) -> str:
     lines = [
         f"{item['id']}  {item['resource']['title'] or item['resource']['source']['url']}" for item in data["items"]
     ]
-    return "\n".join([*lines, f"{len(lines)} of {data['pending']} (whole with --json)"])
+    return "\n".join(lines)
 
 
 @compatible("resource.distill")

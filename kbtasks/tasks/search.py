@@ -44,7 +44,7 @@ _MAX_STDIN = 1 << 20
         "prefer_current": "Put notes that are not current after the others.",
         "fuzzy": "Also count words spelled almost alike.",
         "related": "Show the neighbours of this note too. Repeatable, at most 5.",
-        "graph": "Show notes linked with the first hits, apart from the hits.",
+        "graph": "Leave out the notes linked with the first hits.",
         "history": "Add the last commits of the first hits, as far as Git can tell.",
         "require_history": "The same, but fail (exit 10) where Git cannot tell.",
         "no_history": "Never ask Git (the default).",
