@@ -84,7 +84,8 @@ def _fill_positional(command: Command, values: dict[str, Any], bare: list[str]) 
         raise UsageError(message=f"{command.name} has {param.flag.upper()} twice: --{param.flag} and {bare[0]!r}")
     if len(bare) > 1 and not command.words:
         raise UsageError(
-            message=f"{command.name} takes one {param.flag.upper()}, not also {bare[1]!r}; quote it if it has spaces"
+            message=f"{command.name} takes one {param.flag.upper()}, not also {bare[1]!r}; quote it if it has spaces",
+            next=f"kb {command.name} --help",
         )
     values[param.name] = convert(param, " ".join(bare))
 
@@ -99,12 +100,10 @@ def _unknown_flag(command: Command, word: str) -> UsageError:
         return UsageError(
             message=f"{command.name} has no flag {flag}; did you mean {close[0]}?", next=f"kb {command.name} --help"
         )
-    hint = (
-        f"for text that begins with a dash: --{command.positional.flag}=... or -- before it"
-        if command.positional
-        else None
-    )
-    return UsageError(message=f"{command.name} has no flag {flag}", next=hint or f"kb {command.name} --help")
+    hint = f"kb {command.name} --help"
+    if command.positional:
+        hint += f"; for text that begins with a dash: --{command.positional.flag}=... or -- before it"
+    return UsageError(message=f"{command.name} has no flag {flag}", next=hint)
 
 
 def split(words: Sequence[str]) -> tuple[dict[str, Any], str | None, list[str]]:
@@ -152,6 +151,8 @@ def _run(words: Sequence[str]) -> int:
     options = rest[: rest.index("--")] if "--" in rest else rest
     if _HELP.intersection(options):
         return _delegate(["--help", name]) if name in TABLE else _unknown(name)
+    if name == "help":
+        return _run(["--help", *options[:1]]) if not options or options[0] in TABLE else _unknown(options[0])
     if name not in TABLE:
         return _unknown(name)
     command = resolve(name)
