@@ -36,12 +36,37 @@ def project_of(context: Context, place: Place, flag: str, *, bound: bool = True)
     from kbtasks.binding import project
 
     def is_bound(folder: str) -> bool:
+        if not _is_utf8(folder):
+            return False
         with place.registry() as registry:
             return bool(registry.rows("SELECT 1 FROM binding WHERE project = ?", (folder,)))
 
     return project.project_of(
         flag, context.cwd, home=place.home, store=place.store, is_bound=is_bound if bound else None
     )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def speaking_of(line: str | None, project: str, store: str) -> str | None:
+    """The command to type next, with the ``--project`` and ``--store`` of this call, so that it speaks of the same binding.
+
+    Lines that end in no command about bindings are returned as they are.
+    """
+    from kbtasks.binding.trust import quote
+
+    if line is None or not any(word in line for word in ("kb bind", "kb promote", "kb task.")):
+        return line
+    for flag, value in (("--project", project), ("--store", store)):
+        if value and f"{flag} " not in line:
+            line += f" {flag} {quote(value)}"
+    return line
 
 
 def binding_document(binding: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +76,9 @@ def binding_document(binding: dict[str, Any]) -> dict[str, Any]:
 
 def short(value: str | None) -> str:
     """A hash or other value of a fact, cut for a table."""
-    text = value or "-"
+    from kbtasks.agent.frame import shown_path
+
+    text = shown_path(value or "-")
     head, _, tail = text.partition(" ")
     if len(head) == 64 and all(letter in "0123456789abcdef" for letter in head):
         return head[:12] + (" " + tail if tail else "")
