@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doit.exceptions import TaskFailed  # type: ignore[import-untyped]
+
 from kbtasks.build.session import Outcome
 from kbtasks.build.targets import TARGETS
 
@@ -52,10 +54,10 @@ def is_current(task: object, values: object, target: Target, build: Build) -> bo
     return not why
 
 
-def act(target: Target, build: Build) -> bool:
-    """The action of every task: make the target, keep what happened. False tells doit that it failed."""
+def act(target: Target, build: Build) -> bool | TaskFailed:
+    """The action of every task: make the target, keep what happened. A TaskFailed tells doit why it failed."""
     if target.name in build.errors:
-        return False
+        return _failed(build.errors[target.name])
     try:
         if build.dry_run and target.name != "scan":
             return True
@@ -63,7 +65,13 @@ def act(target: Target, build: Build) -> bool:
     except Exception as error:  # noqa: BLE001
         build.errors[target.name] = error
         build.outcomes[target.name] = Outcome(target.name, FAILED, str(error))
-        return False
+        return _failed(error)
     before = build.outcomes.get(target.name)
     build.outcomes[target.name] = Outcome(target.name, RAN, before.why if before else "it always runs", did)
     return True
+
+
+def _failed(error: Exception) -> TaskFailed:
+    """What plain ``doit`` prints of an error: the sentence, and what to type next."""
+    hint = getattr(error, "next", None)
+    return TaskFailed(str(error) + (f"\n  next: {hint}" if hint else ""), report=True)

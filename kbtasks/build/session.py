@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import Unavailable
@@ -62,7 +63,7 @@ class Build:
         self.how = ""
         self.reason = ""
         self.counts: Counts | None = None
-        self._view: View | None = None
+        self._views: dict[tuple[int, int], View] = {}
         self._rebuilt = False
 
     def forced(self, name: str) -> bool:
@@ -70,11 +71,12 @@ class Build:
         return self.force and (not self.only or name in self.only)
 
     def view(self) -> View:
-        """The vault as it is now; opened once."""
-        if self._view is None:
+        """The vault as it is now; opened once by each process and thread (plain ``doit -n`` has several)."""
+        view = self._views.get(_here())
+        if view is None:
             from kbtasks.index.view import open_view
 
-            self._view = open_view(
+            view = open_view(
                 self.root,
                 self.cache,
                 wait=WAIT,
@@ -83,16 +85,17 @@ class Build:
                 progress=self.progress,
             )
             self._rebuilt = True
-            if not self.dry_run and not self._view.persistent:
-                self.close()
+            if not self.dry_run and not view.persistent:
+                view.close()
                 raise Unavailable(message=f"the index in {self.cache} cannot be written", next="kb doctor")
-        return self._view
+            self._views[_here()] = view
+        return view
 
     def close(self) -> None:
-        """Let go of the view."""
-        if self._view is not None:
-            self._view.close()
-            self._view = None
+        """Let go of this thread's view. One that came through a fork stays as it is: SQLite forbids to touch it."""
+        view = self._views.pop(_here(), None)
+        if view is not None:
+            view.close()
 
     def scan(self) -> str:
         """Sweep, and apply what differs to index.db."""
@@ -163,6 +166,11 @@ class Build:
             "catalog": self.catalog or "not asked",
             "targets": [outcome.to_json() for outcome in self.outcomes.values()],
         }
+
+
+def _here() -> tuple[int, int]:
+    """The process and thread that is asking."""
+    return os.getpid(), get_ident()
 
 
 _COUNTS = ("added", "changed", "removed", "unreadable", "meanings")

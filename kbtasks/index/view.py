@@ -6,8 +6,8 @@ lock, the cache or the vault is read-only) it is applied to a copy in memory, an
 
 from __future__ import annotations
 
+import _sqlite3 as sqlite3  # what sqlite3 adds (dates, row types) is not used, and not cheap to load
 import os
-import sqlite3
 
 from kbtasks.errors import Busy, NotFound, Unavailable
 from kbtasks.index import store
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from kbtasks.index.names import IndexNames
     from kbtasks.index.opener import Fresh
     from kbtasks.model.note import Problem
+
+
+class Overtaken(Busy):
+    """{what} was written while it was read without a lock."""
 
 
 class View:
@@ -100,7 +104,7 @@ class View:
         self.close()
         if self._frozen is not None and changed_since(os.path.join(self.cache, store.NAME), self._frozen):
             # read without a lock, because nothing may be written beside it: what was read may be half old, half new
-            raise Busy(what="the index", next="run the same command again") from value
+            raise Overtaken(what="the index", next="run the same command again") from value
         if isinstance(value, sqlite3.DatabaseError) and _is_corruption(value):
             if self.persistent:
                 store.discard_if_unsound(self.cache)

@@ -6,7 +6,7 @@ import os
 import sys
 
 from kbtasks.command import Context, complete
-from kbtasks.errors import Interrupted, KbError
+from kbtasks.errors import Busy, Interrupted, KbError, Unavailable
 from kbtasks.tasks.emit import emit, emit_error
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -15,16 +15,59 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kbtasks.command import Command
+    from kbtasks.model.result import Result
+
+
+#: How often a read is made where, without a lock, it sees the index being written.
+TRIES = 3
+#: Commands that only read, so that they may be made again.
+# fmt: off
+READS = frozenset((
+    "search", "list", "show", "tags", "links", "backlinks", "graph", "stats", "context", "percolate", "inbox", "catalog", "check",
+    "history", "history.search", "relation.list", "plan.list",
+))
+# fmt: on
 
 
 def run(command: Command, values: dict[str, Any], common: dict[str, Any]) -> int:
     """Call ``command`` with ``values`` (defaults are added) and print its result; return the exit code."""
 
     def call() -> int:
-        context = Context(cwd=os.getcwd(), environ=os.environ, common=common)
-        return emit(command.function(context, **complete(command, values)), context)
+        context = Context(cwd=_working_directory(), environ=os.environ, common=common)
+        try:
+            result = _called(command, context, complete(command, values))
+        except KbError as error:
+            if error.next and (values.get("project") or values.get("store")):
+                from kbtasks.tasks.place import speaking_of
+
+                error.next = speaking_of(error.next, str(values.get("project", "")), str(values.get("store", "")))
+            raise
+        return emit(result, context)
 
     return guarded(call, json=bool(common.get("json")))
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise Unavailable(
+            message=f"the working directory cannot be used: {error.strerror}", next="cd to a folder that exists"
+        ) from None
+
+
+def _called(command: Command, context: Context, values: dict[str, Any]) -> Result:
+    """The command's result; a read is made again where it saw the index being written. (``-`` is stdin, read once only.)"""
+    again = command.name in READS and "-" not in values.values() and not values.get("fix")
+    for left in reversed(range(TRIES if again else 1)):
+        try:
+            return command.function(context, **values)
+        except Busy as error:
+            from kbtasks.index.view import Overtaken
+
+            if not left or not isinstance(error, Overtaken):
+                raise
+    raise AssertionError("unreachable")
 
 
 def guarded(call: Callable[[], int], *, json: bool) -> int:

@@ -123,3 +123,34 @@ def test_plain_doit_runs_the_same_graph_without_touching_our_output(vault: Path,
     assert "[[b|B]]" in (vault / "index.md").read_text(encoding="utf-8")
     assert "-- catalog" in doit()
     assert ran(vault) == ["scan"]
+
+
+@pytest.mark.parametrize("how", [(), ("-P", "thread")])
+def test_plain_doit_in_several_processes_or_threads(vault: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
+    """SQLite forbids a connection to be used by another thread, or after a fork."""
+    done = plain_doit(tmp_path, "-n", "3", *how, "structure", "links", "search", "catalog", "backlinks")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (vault / "c.md").write_text("# C\n\n[[b]]\n", encoding="utf-8")
+    done = plain_doit(tmp_path, "-n", "3", *how, "structure", "links", "search", "catalog", "backlinks")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[[c|C]]" in (vault / "index.md").read_text(encoding="utf-8")
+    assert '"c.md"' in (vault / ".kbtasks/views/backlinks.json").read_text(encoding="utf-8") or ran(vault) == ["scan"]
+
+
+def test_plain_doit_says_why_a_target_failed(vault: Path, tmp_path: Path) -> None:
+    (vault / "a.md").write_text("[[nowhere]]\n", encoding="utf-8")
+    done = plain_doit(tmp_path, "run", "check")
+    assert done.returncode == 1
+    assert "The vault has 1 faults." in done.stdout
+    assert "next: kb check" in done.stdout
+
+
+def plain_doit(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    (home / "dodo.py").write_text(
+        "from kbtasks.build.dodo import tasks_of\nglobals().update(tasks_of(__file__, root='vault'))\n",
+        encoding="utf-8",
+    )
+    env = {**os.environ, "HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-m", "doit", *words], cwd=home, capture_output=True, text=True, check=False, env=env
+    )
