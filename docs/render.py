@@ -31,7 +31,9 @@ def commands() -> str:
         "`kb NAME [TEXT] [--flags]`, or in a repository with a `tasks.py`: `inv NAME ...`. Flags may stand before or after the",
         "text, as `--flag value` or `--flag=value`; a repeatable flag may be given several times. Text that begins with a dash goes",
         "after `--`, or by the flag of its name. With `inv`, quote text of several words, give an optional text by its flag, and put",
-        "`--help` before the task; in `kb` several bare words are one text.",
+        "`--help` before the task; in `kb` several bare words are one text. (invoke takes a second bare word for the name of a task, and",
+        'answers `inv search foo bar` with "No idea what \'bar\' is!" before any task is asked: type `inv search "foo bar"`.) Plain `doit`',
+        "wants to stand beside its `dodo.py`: from a folder below, `doit -k`.",
         "",
     ]
     for command in sorted(all_commands(), key=lambda command: command.name):
