@@ -16,6 +16,19 @@ NOTICE = (
 )
 
 
+#: Longer than any path, so that a note is always named whole.
+MAX_HEADER = 9000
+
+
+def shown_path(path: str) -> str:
+    """``path`` as one line that names the file exactly: quoted and escaped as in JSON where it would not be one as it is."""
+    if one_line(path, MAX_HEADER) == path:
+        return path
+    from json import dumps
+
+    return dumps(path)
+
+
 def boundary(texts: Iterable[str]) -> str:
     """A word that occurs in none of ``texts``, and that whoever wrote them could not know."""
     from secrets import token_hex
@@ -32,7 +45,7 @@ def framed(header: str, text: str, word: str) -> str:
 
     Control and bidirectional characters are taken out of both.
     """
-    return f"{one_line(header, 600)}\n<<<{word}\n{plain(text).strip()}\n{word}>>>"
+    return f"{one_line(header, MAX_HEADER)}\n<<<{word}\n{plain(text).strip()}\n{word}>>>"
 
 
 def framed_hits(hits: list[dict[str, Any]]) -> str:
@@ -43,10 +56,10 @@ def framed_hits(hits: list[dict[str, Any]]) -> str:
     word = boundary(str(hit.get("text", "")) for hit in hits)
     parts = [NOTICE]
     for number, hit in enumerate(hits, 1):
-        place = f"{hit['path']}:{hit['line']}" if hit.get("line") else str(hit["path"])
+        place = shown_path(str(hit["path"])) + (f":{hit['line']}" if hit.get("line") else "")
         header = f"[{number}] {place}"
         if hit.get("title"):
-            header += f"  title: {hit['title']}"
+            header += f"  title: {one_line(str(hit['title']), 300)}"
         if hit.get("modified"):
             header += f"  last changed: {hit['modified']}"
         parts.append(framed(header, str(hit.get("text", "")), word))
