@@ -200,4 +200,20 @@ def main() -> None:
         import os
 
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
-    sys.exit(run(sys.argv[1:]))
+    _leave(run(sys.argv[1:]))
+
+
+def _leave(code: int) -> None:
+    """End the process at once where nothing is left to do: taking the interpreter apart costs a tenth of a search."""
+    import atexit
+
+    if atexit._ncallbacks() or "threading" in sys.modules:
+        sys.exit(code)
+    import os
+
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # the reader went; the interpreter knows what to say
+        sys.exit(code)
+    os._exit(code)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _sqlite3 as sqlite3  # what sqlite3 adds (dates, row types) is not used, and not cheap to load
 import os
-import sqlite3
 
 from kbtasks.config import CACHE_FOLDER
 from kbtasks.index.tables import APPLICATION_ID, SCHEMA_VERSION, as_text

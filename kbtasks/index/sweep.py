@@ -9,12 +9,11 @@ that young when it was taken is recorded with size -1 and never compares equal (
 from __future__ import annotations
 
 import os
-from array import array
 from time import time_ns
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kbtasks.model.note import Problem
     from kbtasks.vault.walk import Rules
@@ -32,6 +31,8 @@ _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 
 #: Letters of the kinds of ``kbtasks.vault.walk``, which is imported only when something differs.
 _LETTERS = {"note": "n", "attachment": "a", "guide": "g"}
 _MASK = (1 << 63) - 1
+#: The kinds of a directory that could not be listed: no directory's are equal to them.
+_NOT_LISTED = b"!"
 
 
 class Folder:
@@ -55,7 +56,7 @@ class Folder:
     def row(self) -> Row:
         """The row to record: kinds and names, and the packed tuples in the order of the names."""
         if self.unreadable:
-            return b"!", b""
+            return _NOT_LISTED, b""
         numbers: list[int] = []
         for name, kind in zip(self.names, self.kinds, strict=True):
             if kind == "n":
@@ -138,13 +139,13 @@ def sweep(
                     found.folders.pop(path, None)
                 continue
             try:
-                with os.scandir(handle) as listing:
-                    entries = list(listing)
                 below = None
                 if row is not None and not verify:
-                    below = _unchanged(path, entries, row, stat, found)
+                    below = _unchanged(path, handle, row, stat, found)
                 if below is None:
                     known = known or rules()
+                    with os.scandir(handle) as listing:
+                        entries = list(listing)
                     below = _look(path, entries, row, known, stat, found, verify=verify)
                 pending += below
             except OSError as error:
@@ -193,36 +194,50 @@ def trusted(seen: Tuple, started_ns: int) -> Tuple:
 
 def _unchanged(
     path: str,
-    entries: list[os.DirEntry[str]],
+    handle: int,
     row: Row,
     stat: Callable[[str, os.stat_result], os.stat_result] | None,
     found: Sweep,
 ) -> list[str] | None:
     """The folders below when everything is as the row says, else None."""
-    names = [entry.name for entry in entries]
-    kinds, _, _ = row[0].partition(b"\0")
+    kinds, _, listed = row[0].partition(b"\0")
+    if kinds == _NOT_LISTED:
+        return None
     letters = kinds.decode("ascii")
-    if len(letters) != len(names) or _packed_names(letters, names) != row[0]:
-        return None
+    names = listed.decode("utf-8", "surrogateescape").split("\0") if letters else []
     below: list[str] = []
-    numbers: list[int] = []
+    stored = _tuples(row[1])
     notes = 0
-    for entry, letter in zip(entries, letters, strict=True):
-        if letter == "n":
-            status = entry.stat(follow_symlinks=False)
-            if stat is not None:
-                status = stat(f"{path}/{entry.name}" if path else entry.name, status)
-            numbers += (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-            notes += 1
-        elif letter in "dj":
-            if not entry.is_dir(follow_symlinks=False):
-                return None
-            if letter == "d":
-                below.append(f"{path}/{entry.name}" if path else entry.name)
-        elif entry.is_file(follow_symlinks=False) is not (letter in "agi") or entry.is_dir(follow_symlinks=False):
+    with os.scandir(handle) as listing:
+        try:
+            # one entry at a time, so that the memory of each serves the next
+            for name, letter, entry in zip(names, letters, listing, strict=True):
+                if entry.name != name:
+                    return None
+                if letter == "n":
+                    status = entry.stat(follow_symlinks=False)
+                    if stat is not None:
+                        status = stat(f"{path}/{name}" if path else name, status)
+                    size, mtime, ctime, inode = next(stored)
+                    if (
+                        status.st_mtime_ns != mtime
+                        or status.st_size != size
+                        or status.st_ctime_ns != ctime
+                        or (status.st_ino != inode and status.st_ino & _MASK != inode)
+                    ):
+                        return None
+                    notes += 1
+                elif letter in "dj":
+                    if not entry.is_dir(follow_symlinks=False):
+                        return None
+                    if letter == "d":
+                        below.append(f"{path}/{name}" if path else name)
+                elif entry.is_file(follow_symlinks=False) is not (letter in "agi") or entry.is_dir(
+                    follow_symlinks=False
+                ):
+                    return None
+        except (ValueError, StopIteration):  # more or fewer entries than before
             return None
-    if _packed(numbers) != row[1]:
-        return None
     found.notes += notes
     return below
 
@@ -324,11 +339,13 @@ def unpacked(row: Row) -> tuple[dict[str, str], dict[str, Tuple]]:
     letters, _, rest = row[0].partition(b"\0")
     names = rest.decode("utf-8", "surrogateescape").split("\0")
     kinds = dict(zip(names, letters.decode("ascii"), strict=False))
-    numbers = array("q")
-    numbers.frombytes(row[1])
-    values = iter(numbers)
-    tuples = zip(values, values, values, values, strict=True)
+    tuples = _tuples(row[1])
     return kinds, {name: next(tuples) for name, kind in kinds.items() if kind == "n"}
+
+
+def _tuples(stats: bytes) -> Iterator[Tuple]:
+    values = iter(memoryview(stats).cast("q"))
+    return zip(values, values, values, values, strict=True)
 
 
 def _packed_names(kinds: str, names: list[str]) -> bytes:
@@ -336,6 +353,8 @@ def _packed_names(kinds: str, names: list[str]) -> bytes:
 
 
 def _packed(numbers: list[int]) -> bytes:
+    from array import array  # needed only to record what differs
+
     try:
         return array("q", numbers).tobytes()
     except OverflowError:

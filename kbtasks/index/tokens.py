@@ -9,8 +9,12 @@ for unspaced and other uncased scripts the bigrams or words made by ``grams``.
 
 from __future__ import annotations
 
-import re
 from unicodedata import is_normalized, normalize
+
+TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
 
 #: Scripts written without spaces, as a regular expression class.
 UNSPACED = (
@@ -50,11 +54,19 @@ _MAX_IDENTIFIER = 48
 
 _SYMBOLS = "._-/+#"
 _CODES = {ord(symbol): chr(0xE001 + number) for number, symbol in enumerate(_SYMBOLS)}
+#: What separates folded ASCII words, and the runs of letters and digits in them, as blanks.
+_ASCII_BREAKS = {number: " " for number in range(128) if not chr(number).islower() and not chr(number).isdigit()}
+_ASCII_BLANKS = {number: " " for number in _ASCII_BREAKS if chr(number) not in _SYMBOLS}
+#: The first character of a script written without spaces, and how many different ones are replaced one by one.
+_FIRST_UNSPACED, _FEW = UNSPACED[0], 24
 _compiled: dict[str, re.Pattern[str]] = {}
 #: What ``identifiers`` has learned about runs of ASCII: nothing to keep, or the tokens to keep. Emptied when full.
 _ordinary: set[str] = set()
 _kept: dict[str, str] = {}
+_alone: dict[str, bool] = {}
 _MAX_LEARNED = 200_000
+#: Text longer than this is folded line by line.
+_LONG = 256
 
 _STOP = (
     "a about above after again against all am an and any are as at be because been before being below between "
@@ -72,6 +84,8 @@ def _pattern(source: str) -> re.Pattern[str]:
     """Compiled on first use: a search of plain ASCII needs only one of them."""
     found = _compiled.get(source)
     if found is None:
+        import re  # a search of plain ASCII among plain text needs none, and it is not cheap to load
+
         found = _compiled[source] = re.compile(
             source.format(UNSPACED, _MARKS, _UNCASED) if "{0}" in source or "{1}" in source else source
         )
@@ -82,6 +96,12 @@ def fold(text: str) -> str:
     """``text`` for comparing: NFC and full case folding (``STRASSE`` equals ``straße``), accents kept."""
     if text.isascii():
         return text.lower()
+    if len(text) > _LONG and "\n" in text:  # nothing composes with a line feed; most lines are plain
+        return "\n".join([line.lower() if line.isascii() else _folded(line) for line in text.split("\n")])
+    return _folded(text)
+
+
+def _folded(text: str) -> str:
     if not is_normalized("NFC", text):
         text = normalize("NFC", text)
     text = text.casefold()
@@ -91,7 +111,9 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """The folded words of ``text``, in order, repeats kept."""
     text = fold(text)
-    return _pattern(_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    if text.isascii():
+        return text.translate(_ASCII_BLANKS).split()
+    return _pattern(_WORD).findall(text)
 
 
 def is_unspaced(word: str) -> bool:
@@ -118,7 +140,7 @@ def is_letter(char: str) -> bool:
 def pieces(word: str) -> list[str]:
     """The runs of letters and digits in a folded ``word``, as unicode61 cuts it."""
     if word.isascii():
-        return _pattern("[a-z0-9]+").findall(word)
+        return word.translate(_ASCII_BREAKS).split()
     return _pattern(r"(?:[^\W_]|[{1}{0}{2}])+").findall(word)
 
 
@@ -215,4 +237,31 @@ def spaced(text: str) -> str:
     """
     if text.isascii():
         return text
-    return _pattern("[{0}\U0001f000-\U0001faff]+").sub(lambda run: " " * (run.end() - run.start()), text)
+    odd = [char for char in set(text) if char >= _FIRST_UNSPACED]
+    if len(odd) > _FEW:
+        return _pattern("[{0}\U0001f000-\U0001faff]+").sub(lambda run: " " * (run.end() - run.start()), text)
+    for char in odd:
+        if _stands_alone(char):
+            text = text.replace(char, " ")
+    return text
+
+
+def _stands_alone(char: str) -> bool:
+    """Whether ``char`` belongs to a script written without spaces or is an emoji."""
+    known = _alone.get(char)
+    if known is None:
+        known = _alone[char] = "\U0001f000" <= char <= "\U0001faff" or any(
+            first <= char <= last for first, last in _unspaced_ranges()
+        )
+    return known
+
+
+def _unspaced_ranges() -> Iterator[tuple[str, str]]:
+    at = 0
+    while at < len(UNSPACED):
+        if UNSPACED[at + 1 : at + 2] == "-":
+            yield UNSPACED[at], UNSPACED[at + 2]
+            at += 3
+        else:
+            yield UNSPACED[at], UNSPACED[at]
+            at += 1

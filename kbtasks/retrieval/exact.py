@@ -170,5 +170,5 @@ def _folded(fields: list[str], headings: list[str], bodies: list[str]) -> dict[s
         "tags": tokens.fold(fields[3]),
         "meta": tokens.fold(fields[4]),
         "heading": tokens.fold("\n".join(dict.fromkeys(headings))),
-        "body": tokens.fold("".join(bodies)),
+        "body": "".join(map(tokens.fold, bodies)),
     }

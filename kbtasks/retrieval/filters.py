@@ -8,14 +8,13 @@ members does; ``!=`` when none is equal, or the key is absent.
 
 from __future__ import annotations
 
-import re
-
 from kbtasks.errors import UsageError
 from kbtasks.index.tables import bindable
 from kbtasks.index.tokens import fold
 
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from sqlite3 import Connection
     from typing import Any
@@ -91,6 +90,8 @@ class Filters:
 
 def parse_condition(text: str) -> Condition:
     """The Condition in ``text``; UsageError where it is none."""
+    import re  # here and below: most searches have no filter, and it is not cheap to load
+
     match = re.match(_CONDITION, text)
     if match is None:
         raise UsageError(
@@ -121,6 +122,8 @@ def name_of(text: str, what: str) -> list[str]:
 
 
 def _list_items(text: str) -> list[str]:
+    import re
+
     text = text.strip()
     if text[:1] in "[(" and text[-1:] in "])":
         text = text[1:-1]
@@ -133,6 +136,8 @@ def _typed(text: str) -> Any:
         return text[1:-1]
     if text in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[text]
+    import re
+
     if re.match(_NUMBER, text):
         number = float(text)
         return int(text) if re.fullmatch(r"[+-]?\d{1,300}", text) and not re.fullmatch(r"[+-]?0\d+", text) else number
@@ -141,6 +146,7 @@ def _typed(text: str) -> Any:
 
 def parse_time(text: str, flag: str, now: float | None = None) -> int:
     """Nanoseconds since 1970 of a date (UTC midnight), a date and time, or an age like ``7d``, ``12h``, ``2w``."""
+    import re
     from datetime import UTC, datetime
     from time import time
 
@@ -195,6 +201,8 @@ def eligible(connection: Connection, filters: Filters) -> set[int] | None:
 
 def _path_test(patterns: list[str]) -> Callable[[str], bool]:
     """Whether a path fits one of ``patterns``: a folder or note (prefix at a slash), or a glob with * ? and **."""
+    import re
+
     whole: list[re.Pattern[str]] = []
     prefixes: list[str] = []
     for pattern in patterns:
@@ -324,8 +332,11 @@ def _ordered(value: Any, wanted: Any) -> int | None:
     """-1, 0 or 1: numbers by size, text by folded text; None where the two cannot be compared."""
     if isinstance(value, bool) or value is None:
         return None
-    if isinstance(wanted, int | float) and isinstance(value, str) and re.match(_NUMBER, value):
-        value = float(value)
+    if isinstance(wanted, int | float) and isinstance(value, str):
+        import re
+
+        if re.match(_NUMBER, value):
+            value = float(value)
     if isinstance(wanted, int | float) != isinstance(value, int | float):
         return None
     if isinstance(value, int | float):

@@ -6,7 +6,6 @@ other more than words far apart.
 
 from __future__ import annotations
 
-import re
 from unicodedata import normalize
 
 from kbtasks.index import tokens
@@ -25,8 +24,9 @@ DEFAULT_BYTES = 512
 MAX_BYTES = 16 << 10
 #: Pieces of one note that are looked at for its passage.
 MAX_PIECES = 4
-#: Ends of lines and sentences. A full stop ends one only before white space.
-_END = r"\n+|[.!?]+[\"')\]]*[ \t]+|[。！？]+[」』”’）]*"
+#: What ends sentences, and what may stand behind it: in text with spaces (only before a blank), in text without.
+_STOPS, _CLOSERS = ".!?", "\"')]"
+_FULL_STOPS, _FULL_CLOSERS = "。！？", "」』”’）"
 _MAX_SEGMENTS = 4096
 
 
@@ -130,7 +130,7 @@ def _places(word: str, body: str, weight: float) -> list[tuple[int, int, str, fl
 
 def _segments(body: str, limit: int, encoding: str) -> list[tuple[int, int, int]]:
     """(start, end, bytes) of the sentences and lines of ``body``, none longer than ``limit`` bytes."""
-    ends = [match.end() for match in re.finditer(_END, body)]
+    ends = _ends(body)
     if not ends or ends[-1] != len(body):
         ends.append(len(body))
     found: list[tuple[int, int, int]] = []
@@ -150,6 +150,43 @@ def _segments(body: str, limit: int, encoding: str) -> list[tuple[int, int, int]
             found.append((start, stop, size))
             start = stop
     return found
+
+
+def _ends(body: str) -> list[int]:
+    """Where the lines and sentences of ``body`` end: what follows them (line feeds, closing marks, blanks) is theirs."""
+    places: list[int] = []
+    for mark in "\n" + _STOPS + ("" if body.isascii() else _FULL_STOPS):
+        at = body.find(mark)
+        while at >= 0:
+            places.append(at)
+            at = body.find(mark, at + 1)
+    places.sort()
+    ends: list[int] = []
+    end = 0
+    for at in places:
+        if at < end:
+            continue
+        mark = body[at]
+        if mark == "\n":
+            end = _past(body, at, mark)
+        elif mark in _STOPS:
+            close = _past(body, _past(body, at, _STOPS), _CLOSERS)
+            blank = _past(body, close, " \t")
+            if blank == close:
+                continue
+            end = blank
+        else:
+            end = _past(body, _past(body, at, _FULL_STOPS), _FULL_CLOSERS)
+        ends.append(end)
+    return ends
+
+
+def _past(body: str, at: int, marks: str) -> int:
+    """The first place from ``at`` on where none of ``marks`` stands."""
+    size = len(body)
+    while at < size and body[at] in marks:
+        at += 1
+    return at
 
 
 def _size(text: str, encoding: str) -> int:

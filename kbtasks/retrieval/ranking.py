@@ -140,12 +140,12 @@ def _enough(keyword: Keyword, request: Request, allowed: Collection[int] | None)
 
 def _meaning(connection: Connection, cache: str, query: Query, request: Request, ranking: Ranking) -> Meaning | None:
     """The semantic lane, or None where it has nothing to say; a lane that was asked for and is missing is named."""
-    from kbtasks.retrieval import semantic
-
     wanted = request.mode in ("semantic", "hybrid")
     if not request.mode and not os.path.exists(os.path.join(cache, "vectors.bin")):
         ranking.hint = "by words alone: there are no vectors yet (kb refresh --only vectors, with the extra semantic)"
         return None
+    from kbtasks.retrieval import semantic  # not cheap to load, and there are vectors to ask or the caller wants them
+
     lane = Lane("semantic", seconds=SECONDS["semantic"], wanted=wanted)
     ranking.lanes.append(lane)
     try:

@@ -11,6 +11,7 @@ from kbtasks.index.search import COLUMNS, TOKENIZER
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from sqlite3 import Connection
     from typing import Any
 
 _OPEN, _CLOSE = "\x01", "\x02"
@@ -20,20 +21,28 @@ class Scratch:
     """The table in memory. One per search; nothing of it is kept."""
 
     def __init__(self) -> None:
-        from sqlite3 import connect
-
-        self._connection = connect(":memory:", isolation_level=None)
-        run = self._connection.execute
-        run("PRAGMA trusted_schema = ON")
-        run(f"CREATE VIRTUAL TABLE asked USING fts5 (word, tokenize={TOKENIZER})")
-        run("CREATE VIRTUAL TABLE asked_at USING fts5vocab ('asked', 'instance')")
-        run(f"CREATE VIRTUAL TABLE piece USING fts5 ({', '.join(COLUMNS)}, tokenize={TOKENIZER})")
-        run("CREATE VIRTUAL TABLE piece_at USING fts5vocab ('piece', 'instance')")
+        self._made: Connection | None = None
         self._stems: dict[str, str] = {}
+
+    @property
+    def _connection(self) -> Connection:
+        """Made on first use: a search for exact words needs none."""
+        if self._made is None:
+            from _sqlite3 import connect  # sqlite3 adds what is not used here, and is not cheap to load
+
+            self._made = connect(":memory:", isolation_level=None)
+            run = self._made.execute
+            run("PRAGMA trusted_schema = ON")
+            run(f"CREATE VIRTUAL TABLE asked USING fts5 (word, tokenize={TOKENIZER})")
+            run("CREATE VIRTUAL TABLE asked_at USING fts5vocab ('asked', 'instance')")
+            run(f"CREATE VIRTUAL TABLE piece USING fts5 ({', '.join(COLUMNS)}, tokenize={TOKENIZER})")
+            run("CREATE VIRTUAL TABLE piece_at USING fts5vocab ('piece', 'instance')")
+        return self._made
 
     def close(self) -> None:
         """Free the memory."""
-        self._connection.close()
+        if self._made is not None:
+            self._made.close()
 
     def stems(self, words: Iterable[str]) -> list[str]:
         """The stem of each of ``words`` (single tokens), in order; '' where the tokenizer sees no token."""
