@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from kbtasks.errors import Unavailable
 from kbtasks.graph.git import DEADLINE, Git
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ def last_commits(root: str, *, environ: Mapping[str, str], deadline: float = DEA
 
     deadline: seconds. Raises Unavailable where there is no repository, no commit, or Git does not answer in time and bounds.
     """
-    git = Git(root, environ=environ, deadline=deadline)
+    try:
+        git = Git(root, environ=environ, deadline=deadline)
+    except Unavailable as error:
+        raise Unavailable(message=error.message, next="leave out --age git to go by the files' own times") from None
     fields = git.ask(
         "log", "-z", "--format=%x01%ct", "--name-only", "--no-renames", "--no-color", "--", git.prefix or "."
     )

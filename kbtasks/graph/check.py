@@ -46,13 +46,13 @@ def in_order(found: list[Finding]) -> list[Finding]:
 
 
 def select(found: list[Finding], *, codes: Sequence[str] = (), folder: str = "", severity: str = "") -> list[Finding]:
-    """The findings with one of ``codes`` (a name, or its beginning up to a hyphen: ``plan``), below ``folder``, of a
+    """The findings with one of ``codes`` (a name, or whole words of it: ``plan``, ``link``), below ``folder``, of a
     ``severity``."""
     prefix = folder.strip("/")
     return [
         finding
         for finding in found
-        if (not codes or any(finding.code == code or finding.code.startswith(code + "-") for code in codes))
+        if (not codes or any(f"-{code}-" in f"-{finding.code}-" for code in codes))
         and (not prefix or finding.path == prefix or finding.path.startswith(prefix + "/"))
         and (not severity or severity == ("advice" if finding.advice else "error"))
     ]

@@ -58,7 +58,10 @@ def catalog(context: Context, limit: int = 0, folder: str = "") -> Result:
         data,
         text=lambda shown: str(shown["catalog"]),
         tail="notes",
-        notes=[f"{total} notes", *([said[state]] if state in said else [])],
+        notes=[
+            f"{len(notes)} of {total} notes" if len(notes) < total else f"{total} notes",
+            *([said[state]] if state in said else []),
+        ],
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from kbtasks.command import command
-from kbtasks.errors import UsageError
+from kbtasks.errors import NotFound, UsageError
 from kbtasks.model.result import Result
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     "check",
     schema="check",
     help={
-        "code": "Only faults of this code, or of codes that begin with it: broken-link, plan (repeatable).",
+        "code": "Only faults of this code, or with this word in it: broken-link, relation, plan (repeatable).",
         "folder": "Only below this folder (or in this note) of the vault.",
         "severity": "Only errors, or only advice.",
         "obsidian": "List also the links that Obsidian itself would not follow, as errors.",
@@ -56,6 +58,10 @@ def check(
         raise UsageError(message=f"--limit takes 1 to 100000, not {limit}")
     if dry_run and not fix:
         raise UsageError(message="--dry-run belongs to --fix", next="kb check --fix --dry-run")
+    if folder and not os.path.lexists(os.path.join(context.vault, folder)):
+        raise NotFound(
+            what="folder or note of the vault", name=folder, next="name it by its path from the vault's root"
+        )
     fixes = apply_fixes(context, code, folder, catalog=catalog, dry_run=dry_run) if fix else []
     with open_view(context.vault, context.cache) as view:
         found = checks.find_faults(view.connection, repository=context.repository, obsidian=obsidian)
@@ -77,7 +83,15 @@ def check(
     notes = [f"{errors} faults, {len(found) - errors} pieces of advice"]
     if len(found) > limit:
         notes.append(f"only {limit} of {len(found)} are listed; --limit shows more")
-    return Result("check", data, text=_text, exit_code=3 if errors else 0, tail="problems", notes=notes)
+    calm = context.quiet and not found and not fixes  # in a line of cron no news is good news
+    return Result(
+        "check",
+        data,
+        text=(lambda _: "") if calm else _text,
+        exit_code=3 if errors else 0,
+        tail="problems",
+        notes=notes,
+    )
 
 
 def catalog_faults(view: View) -> list[Finding]:

@@ -20,7 +20,7 @@ def apply_fixes(
     from kbtasks.index.region import MalformedCatalog
 
     def asked(*names: str) -> bool:
-        return not codes or any(name == code or name.startswith(code + "-") for name in names for code in codes)
+        return not codes or any(f"-{code}-" in f"-{name}-" for name in names for code in codes)
 
     fixes: list[dict[str, Any]] = []
     if asked("broken-link", "missing-attachment", "broken-relation", "not-obsidian"):

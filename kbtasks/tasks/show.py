@@ -48,7 +48,8 @@ def show(context: Context, note: str, section: str = "", lines: str = "", body: 
         text, revision, first = _read(context.vault, node.path, start, end, line, row[0], lines)
     data["note"]["revision"] = revision
     data |= {"text": text, "line": first, "start_byte": start if not lines else None, "truncated": False}
-    return Result("show", data, text=lambda shown: str(shown["text"]), tail="headings")
+    said = ["there are no such lines"] if lines and not text else []
+    return Result("show", data, text=lambda shown: str(shown["text"]), tail="headings", notes=said)
 
 
 def _facts(view: View, rowid: int) -> dict[str, Any]:

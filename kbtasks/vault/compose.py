@@ -89,7 +89,7 @@ def append(path: str, old: bytes, text: bytes, *, heading: str = "", create_leve
     line = newline_of(old).encode("ascii")
     added = _as_lines(text, line)
     if not added.strip():
-        raise UsageError(message="there is no text to append")
+        raise UsageError(message="there is no text to append", next="--text TEXT, or --text-file FILE (- for stdin)")
     end = len(old)
     prefix = b""
     if heading:

@@ -9,6 +9,7 @@ import pytest
 from support.writing import debris, files, run
 
 from kbtasks import fsio
+from kbtasks.errors import NotFound
 
 OLD = "# Old Name\n\nSelf: [[Old Name#Part]] [[#Part]]\n\n## Part\n"
 REFS = (
@@ -100,7 +101,10 @@ def test_a_link_that_leads_somewhere_is_left_alone(vault: Path) -> None:
 
 def test_only_below_a_folder_or_of_a_code(vault: Path) -> None:
     rename_in_a_commit(vault)
-    assert run(vault, "check", "--fix", "--folder", "nowhere")["fixes"] == []
+    (vault / "elsewhere").mkdir()
+    assert run(vault, "check", "--fix", "--folder", "elsewhere")["fixes"] == []
+    with pytest.raises(NotFound):
+        run(vault, "check", "--fix", "--folder", "nowhere")
     assert run(vault, "check", "--fix", "--code", "stale-catalog")["fixes"] == []
     assert [fix["path"] for fix in run(vault, "check", "--fix", "--folder", "Refs.md")["fixes"]] == ["Refs.md"]
 
