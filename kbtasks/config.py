@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kbtasks.errors import NotFound, NoVault, UsageError
+from kbtasks.errors import NotFound, NoVault, Unavailable, UsageError
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def find_repository(start: str) -> str | None:
 def find_vault(start: str) -> str:
     """The vault of ``start``: nearest folder upward with kb.toml, .kbtasks or .obsidian, else kb/ of its repository.
 
-    Raises NoVault. A ``kb.toml`` that names a ``vault`` folder points there instead of to itself.
+    Where there is no repository, kb/ in ``start`` itself. Raises NoVault.
     """
     folder = os.path.abspath(start)
     while True:
@@ -42,9 +42,9 @@ def find_vault(start: str) -> str:
         if parent == folder:
             break
         folder = parent
-    repository = find_repository(start)
-    if repository is not None and os.path.isdir(os.path.join(repository, "kb")):
-        return os.path.join(repository, "kb")
+    beside = os.path.join(find_repository(start) or os.path.abspath(start), "kb")
+    if os.path.isdir(beside):
+        return beside
     raise NoVault(what="vault", name=start, start=start, next="name it with --root DIR, or make one with: kb init kb")
 
 
@@ -106,9 +106,12 @@ def parse_settings(data: bytes, *, what: str) -> Settings:
 def load_settings(root: str) -> Settings:
     """Settings of the vault at ``root``, from its ``kb.toml``; defaults where there is none."""
     path = os.path.join(root, SETTINGS_FILE)
+    from kbtasks.fsio import read_regular
+
     try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_SETTINGS_BYTES + 1)
+        data = read_regular(path, MAX_SETTINGS_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return Settings()
+    except OSError as error:
+        raise Unavailable(message=f"{path} cannot be read: {error.strerror}", next=f"mend {path}") from None
     return parse_settings(data, what=path)

@@ -88,7 +88,7 @@ class Ambiguous(KbError):
 
 
 class NoVault(NotFound):
-    """No vault was found from {start}: no kb.toml, .kbtasks or .obsidian upward, and no kb/ in the repository."""
+    """No vault was found from {start}: no kb.toml, .kbtasks or .obsidian upward, and no kb/ in the repository or here."""
 
     code = "no-vault"
 

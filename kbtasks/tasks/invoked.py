@@ -290,6 +290,7 @@ _TAKES = {
     "output": "DIR",
     "project": "DIR",
     "tree": "DIR",
+    "vault": "DIR",
     "against": "BUNDLE",
     "override": "REASON",
     "cdp": "PORT",
