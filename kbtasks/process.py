@@ -193,8 +193,16 @@ class _Call:
             raise ProcessNotStarted(program=self.program, reason="the Python interpreter's own path is unknown")
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         code = f"import sys; sys.path.append({package!r}); from kbtasks.supervisor import main; main()"
-        command_read, self.command = pipe()
-        self.report, report_write = pipe()
+        try:
+            command_read, self.command = pipe()
+        except OSError as error:
+            raise ProcessNotStarted(program=self.program, reason=error.strerror) from None
+        try:
+            self.report, report_write = pipe()
+        except OSError as error:
+            os.close(command_read)
+            os.close(self.command)
+            raise ProcessNotStarted(program=self.program, reason=error.strerror) from None
         handles = [command_read, report_write, *plan["held"].values(), *plan["passed"]]
         if isinstance(plan["executable"], int):
             handles.append(plan["executable"])

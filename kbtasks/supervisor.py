@@ -56,10 +56,14 @@ def prctl(option: int, value: int) -> bool:
 
 
 def start_identity(pid: int) -> str:
-    """Start time of ``pid`` in clock ticks, which tells it from a later one of the same number; ``-`` if unknown."""
+    """Start time of ``pid`` in clock ticks, which tells it from a later one of the same number; ``-`` if unknown.
+
+    One that has ended and that nobody has reaped yet is unknown as well: it runs no more.
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rsplit(b")", 1)[1].split()[19].decode()
+            fields = file.read().rsplit(b")", 1)[1].split()
+        return "-" if fields[0] in {b"Z", b"X"} else fields[19].decode()
     except (OSError, IndexError):
         return "-"
 

@@ -26,7 +26,7 @@ def shown_path(path: str) -> str:
         return path
     from json import dumps
 
-    return dumps(path)
+    return dumps(path).replace("  ", " \\u0020")  # a run of spaces would not outlive one_line
 
 
 def boundary(texts: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kbtasks.agent.frame import framed_hits
 from kbtasks.binding.search import DEFAULT_LIMIT, MAX_LIMIT, MAX_QUERY_BYTES, MIN_LIMIT, search
 from kbtasks.errors import KbError, MissingExtra, UsageError
+from kbtasks.plaintext import plain
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -64,10 +65,17 @@ def answer(place: Place, project: str, given: object) -> tuple[str, bool]:
     """Text of one call and whether it is an error. No fault of ours or of the program goes past here."""
     try:
         query, limit = arguments_of(given)
-        hits = search(place, project, query, limit)["hits"]
+        found = search(place, project, query, limit)
     except KbError as error:
-        return f"{error.code}: {error.message}", True
-    return (framed_hits(hits) if hits else "Nothing found."), False
+        return f"{error.code}: {plain(error.message)}", True
+    except Exception as error:  # noqa: BLE001 - a fault of one call must not end the session
+        return f"bug: {type(error).__name__}: {plain(str(error))[:300]}", True
+    parts = [framed_hits(found["hits"]) if found["hits"] else "Nothing found."]
+    if found["total"] > len(found["hits"]):
+        parts.append(f"{len(found['hits'])} of {found['total']} notes are shown; ask more precisely to see others.")
+    if found["dropped"]:
+        parts.append(f"{found['dropped']} results were left out: their notes are gone, or links out of the vault.")
+    return "\n\n".join(parts), False
 
 
 def build_server(place: Place, project: str, counter: list[int]) -> Server[Any]:

@@ -8,6 +8,7 @@ import os
 from kbtasks.binding.pin import find_named_program, pin_program, pin_vault, surrounding_rules
 from kbtasks.binding.private import INDEXES, PYCACHE, PYCACHE_KEY, private_index
 from kbtasks.binding.registry import Registry, decode
+from kbtasks.binding.shape import fits
 from kbtasks.binding.stored import Place, now_text, overridden_rules, require_binding
 from kbtasks.binding.verify import OK, verify
 from kbtasks.errors import Conflict, KbError, NotBound, Untrusted, UsageError
@@ -56,7 +57,8 @@ def make_pin(
     pin = {"vault": pinned_vault, **found.facts}
     warnings = list(found.warnings)
     overridden = []
-    for rule, message, refuses, mend in surrounding_rules(pin, project, uid=place.uid, home=place.home):
+    rules = surrounding_rules(pin, project, uid=place.uid, home=place.home, store=os.path.realpath(place.store))
+    for rule, message, refuses, mend in rules:
         if refuses:
             if not override or rule in ABSOLUTE_RULES:
                 hint = mend or "kb bind ... --override 'the reason why it is right here'"
@@ -235,5 +237,16 @@ def audit_trail(registry: Registry, project: str | None, limit: int) -> tuple[li
     )
     total = registry.rows(f"SELECT count(*) FROM audit {where}", values)[0][0]
     names = ("number", "project", "time", "action", "revision", "changes")
-    entries = [{**dict(zip(names, row, strict=True)), "changes": json.loads(row[5])} for row in rows]
+    entries = [{**dict(zip(names, row, strict=True)), "changes": _read_changes(row[5])} for row in rows]
     return entries, int(total)
+
+
+def _read_changes(text: str) -> list[dict[str, Any]]:
+    """The changes in a line of the trail; a damaged one says so and hides no other."""
+    try:
+        found = json.loads(text)
+        if fits(found, [{"fact": str}]) and all({"fact", "old", "new"} == set(item) for item in found):
+            return list(found)
+    except (ValueError, TypeError, RecursionError):
+        pass
+    return [{"fact": "damaged", "old": None, "new": None}]

@@ -196,7 +196,7 @@ def _hash(path: str, memory: Memory) -> str:
 
 
 def surrounding_rules(
-    pin: Mapping[str, Any], project: str, *, uid: int, home: str
+    pin: Mapping[str, Any], project: str, *, uid: int, home: str, store: str = ""
 ) -> list[tuple[str, str, bool, str | None]]:
     """Rules about where things lie: (rule, message, whether it refuses, command that mends it).
 
@@ -208,6 +208,9 @@ def surrounding_rules(
         rules.append(("vault-is-root", "the vault is the root of the file system", True, None))
     elif trust.inside(home, vault):
         rules.append(("vault-is-home", "the vault is the home folder or holds it", True, None))
+    if store and trust.inside(store, vault):
+        message = "the store of bindings lies in the vault, so private records would be among the notes"
+        rules.append(("store-in-vault", message, True, None))
     if trust.inside(project, vault):
         rules.append(
             ("project-in-vault", "the project lies in the vault, so searches see the project's own files", False, None)

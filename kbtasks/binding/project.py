@@ -56,10 +56,13 @@ def _not_a_project(path: str, home: str, store: str) -> str | None:
 def project_of(flag: str, cwd: str, *, home: str, store: str, is_bound: Callable[[str], bool] | None = None) -> str:
     """The project of a call: ``flag`` (relative to ``cwd``), else the repository around ``cwd``.
 
-    Outside a repository it is the nearest bound folder at or above ``cwd``, where ``is_bound`` is given. UsageError
-    otherwise: a project is never guessed.
+    A folder that is gone counts as long as it is bound. Outside a repository it is the nearest bound folder at or above
+    ``cwd``, where ``is_bound`` is given. UsageError otherwise: a project is never guessed.
     """
     if flag:
+        gone = os.path.realpath(os.path.join(cwd, flag))
+        if is_bound is not None and not os.path.lexists(gone) and is_bound(gone):
+            return gone  # a deleted project's binding can still be looked at and removed
         return canonical_project(os.path.join(cwd, flag), home=home, store=store)
     repository = find_repository(cwd)
     if repository is not None:

@@ -80,19 +80,19 @@ def promote(place: Place, promotion: Promotion, *, again: bool = False) -> tuple
     deleted or edited since. Whatever happens is in the receipt first.
     """
     with place.registry(must_write=True) as registry:
-        pin = require_binding(registry, promotion.project)["pin"]
+        require_binding(registry, promotion.project)
         private_folder(os.path.join(place.store, PROMOTIONS), place.uid)
-        with (
-            one_at_a_time(place, promotion.project),
-            verify(pin, uid=place.uid, memory=registry, allowed=overridden_rules(pin)) as verified,
-        ):
-            verified.require()
-            earlier = receipts.load(registry, promotion.request)
-            if earlier is not None:
-                if earlier["status"] == receipts.CONFIRMED and _stands(earlier, again=again):
-                    return earlier, False
-                await_end(earlier)
-            return _attempt(place, registry, promotion, verified, earlier), True
+        with one_at_a_time(place, promotion.project):
+            binding = require_binding(registry, promotion.project)  # it may have been replaced while we waited
+            pin = binding["pin"]
+            with verify(pin, uid=place.uid, memory=registry, allowed=overridden_rules(pin)) as verified:
+                verified.require()
+                earlier = receipts.load(registry, promotion.request)
+                if earlier is not None:
+                    if earlier["status"] == receipts.CONFIRMED and _stands(earlier, again=again):
+                        return earlier, False
+                    await_end(earlier)
+                return _attempt(place, registry, promotion, verified, earlier, binding["revision"]), True
 
 
 def body_path(place: Place, request: str) -> str:
@@ -143,7 +143,12 @@ def await_end(receipt: dict[str, Any]) -> None:
 
 
 def _attempt(
-    place: Place, registry: Registry, promotion: Promotion, verified: Verified, earlier: dict[str, Any] | None
+    place: Place,
+    registry: Registry,
+    promotion: Promotion,
+    verified: Verified,
+    earlier: dict[str, Any] | None,
+    bound_revision: int,
 ) -> dict[str, Any]:
     vault = verified.pin["vault"]["path"]
     body = body_path(place, promotion.request)
@@ -157,6 +162,8 @@ def _attempt(
 
     def before_exec(identity: Identity) -> None:
         nonlocal receipt, started
+        if require_binding(registry, promotion.project)["revision"] != bound_revision:
+            raise Conflict(message="the binding was replaced meanwhile; nothing was started", next="promote it again")
         process = {"pid": identity.pid, "start": identity.start, "boot": identity.boot}
         receipt = receipts.save(registry, receipt, process=process, ended=False)
         started = True

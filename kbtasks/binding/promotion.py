@@ -13,15 +13,23 @@ from kbtasks.plaintext import OVERRIDES
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 MAX_NOTE_BYTES = 8192
 MAX_TITLE = 300
 MAX_TAG = 128
+#: Unicode categories of control characters and of what some readers take for the end of a line.
+_BREAKING = ("Cc", "Zl", "Zp")
 DEFAULT_TAG = "kb-promoted"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.\[\]]{0,159}\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_BLOCK_LINE = re.compile(r"[\W_]{0,200}promotion[\W_]{0,20}request[^\w:]{0,20}:")
+_BLOCK_LINE = re.compile(r"[\W\d_]*promotion[\W_]*request(?:[^\w:]|_)*:")
+#: So many lines may a paragraph spread the block's last line over before a reader sees it as one.
+_BLOCK_LINES = 3
+_MARK_UP = re.compile(r"<[^<>]*>")
+#: Raw HTML that runs to its own end mark and over blank lines (CommonMark 4.6, kinds 1 and 3 to 5), and display maths.
+_RAW = re.compile(r" {0,3}(?:(<(?:script|pre|style|textarea)(?=[\s>]|$))|(<\?)|(<!\[cdata\[)|(<![a-z])|(\$\$))")
+_RAW_ENDS = (("</script>", "</pre>", "</style>", "</textarea>"), ("?>",), ("]]>",), (">",), ("$$",))
 _CONTRACT = "kbtasks/promotion/1"
 
 
@@ -122,13 +130,14 @@ def normalised_note(data: bytes, *, what: str) -> str:
         byte = error.start - data.rfind(b"\n", 0, error.start)
         raise UsageError(message=f"{what} is not UTF-8: line {row}, byte {byte}") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for number, line in enumerate(text.split("\n"), 1):
+    every = text.split("\n")
+    for number, line in enumerate(every, 1):
         for column, letter in enumerate(line, 1):
-            if (unicodedata.category(letter) == "Cc" and letter != "\t") or ord(letter) in OVERRIDES:
+            if (unicodedata.category(letter) in _BREAKING and letter != "\t") or ord(letter) in OVERRIDES:
                 raise UsageError(
                     message=f"{what} holds the control character U+{ord(letter):04X}: line {number}, column {column}"
                 )
-        if _imitates_block(line):
+        if any(_imitates_block(text) for text in _read_as_one(every, number - 1)):
             raise UsageError(
                 message=f"{what} imitates the source block: line {number} begins with 'Promotion request'",
                 next="word that line differently",
@@ -148,19 +157,32 @@ def normalised_note(data: bytes, *, what: str) -> str:
     return note
 
 
+def _read_as_one(lines: list[str], first: int) -> Iterator[str]:
+    """The line ``first`` alone, and together with those after it in its paragraph, which a reader sees as one line."""
+    text = lines[first]
+    yield text
+    if any(letter.isalpha() for letter in text):
+        for line in lines[first + 1 : first + _BLOCK_LINES]:
+            if not line.strip():
+                return
+            text += " " + line
+            yield text
+
+
 def _imitates_block(line: str) -> bool:
     """Whether a reader could take ``line`` for the last line of the source block: widths and mark-up folded away."""
-    folded = unicodedata.normalize("NFKC", html.unescape(line))
+    folded = unicodedata.normalize("NFKC", _MARK_UP.sub("", html.unescape(line)))
     shown = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
     return _BLOCK_LINE.match(shown.casefold()) is not None
 
 
 def _left_open(lines: list[str]) -> tuple[str, int] | None:
-    """The construct that the note does not close, with its line: a code fence, an HTML comment, an Obsidian comment."""
+    """The construct that the note does not close, with its line: a code fence, a comment, raw HTML, display maths."""
     fence: tuple[str, int] | None = None
+    raw: tuple[tuple[str, ...], int] | None = None
     comment: tuple[str, int] | None = None
     for number, line in enumerate(lines, 1):
-        mark = _FENCE.match(line) if comment is None else None
+        mark = _FENCE.match(line) if comment is None and raw is None else None
         if mark is not None:
             if fence is None:
                 if mark[1][0] == "~" or "`" not in mark[2]:
@@ -170,6 +192,14 @@ def _left_open(lines: list[str]) -> tuple[str, int] | None:
             continue
         if fence is not None:
             continue
+        if comment is None:
+            folded, start = line.casefold(), 0
+            if raw is None and (found := _RAW.match(folded)) is not None and found.lastindex is not None:
+                raw, start = (_RAW_ENDS[found.lastindex - 1], number), found.end()
+            if raw is not None:
+                if any(folded.find(end, start) >= 0 for end in raw[0]):
+                    raw = None
+                continue
         for mark_up in re.findall(r"<!--|-->|%%", line):
             if comment is None:
                 if mark_up != "-->":
@@ -178,6 +208,8 @@ def _left_open(lines: list[str]) -> tuple[str, int] | None:
                 comment = None
     if fence is not None:
         return "a code fence", fence[1]
+    if raw is not None:
+        return "raw HTML or maths", raw[1]
     return None if comment is None else ("a comment", comment[1])
 
 

@@ -96,7 +96,7 @@ def ask(written: str, launcher: str, only: list[str] | None, env: Mapping[str, s
         answer = json.loads(done.stdout)
         version = (int(answer["version"][0]), int(answer["version"][1]))
         return PythonFacts(version, answer["owner"], [str(root) for root in answer["roots"]])
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
         raise BadOutput(program=written, reason="it could not say what it loads") from None
 
 

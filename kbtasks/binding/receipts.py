@@ -6,6 +6,7 @@ import json
 import os
 import stat
 
+from kbtasks.binding.shape import is_receipt
 from kbtasks.binding.stored import now_text
 from kbtasks.errors import Ambiguous, Conflict, NotFound
 from kbtasks.fsio import revision, step
@@ -79,10 +80,9 @@ def load(registry: Registry, request: str) -> dict[str, Any] | None:
 def _decode(request: str, payload: str) -> dict[str, Any]:
     try:
         receipt = json.loads(payload)
-        if receipt["request"] != request or receipt["note"] != f"promoted-{request}":
+        if not is_receipt(receipt, request):
             raise ValueError
-        _ = receipt["status"], receipt["vault"], receipt["path"], receipt["process"], receipt["revision"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise Conflict(message=f"the receipt of {request} is damaged", next="look for the note in the vault") from None
     return dict(receipt)
 

@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import contextmanager
 
 from kbtasks.binding.private import check_private_file, private_folder
+from kbtasks.binding.shape import is_binding
 from kbtasks.errors import Busy, Conflict, KbError, PrivateState
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -22,6 +23,7 @@ APPLICATION_ID = 0x6B627462
 VERSION = 1
 MAX_PAYLOAD = 1 << 20
 BUSY_SECONDS = 5.0
+REMOVE_DAMAGED = "kb bind.remove --force"
 
 _DDL = """
 CREATE TABLE binding (project TEXT PRIMARY KEY, revision INTEGER NOT NULL, payload TEXT NOT NULL) WITHOUT ROWID;
@@ -155,12 +157,11 @@ def decode(project: str, revision: int, payload: str) -> dict[str, Any]:
         if len(payload) > MAX_PAYLOAD:
             raise ValueError
         binding = json.loads(payload)
-        if binding["project"] != project or binding["revision"] != revision or revision < 1:
+        if not is_binding(binding) or binding["project"] != project or binding["revision"] != revision:
             raise ValueError
-        _ = binding["pin"]["vault"]["path"], binding["pin"]["program"]["path"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise Conflict(
-            message=f"the binding of {project} is damaged", next="kb bind.remove --force, then bind again"
+            message=f"the binding of {project} is damaged; it can be removed, and made again", next=REMOVE_DAMAGED
         ) from None
     return dict(binding)
 

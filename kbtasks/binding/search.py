@@ -93,7 +93,9 @@ def search(place: Place, project: str, query: str, limit: int = DEFAULT_LIMIT) -
     program = pin["program"]["path"]
     if done.status != 0:
         raise ProcessFailed(program=program, status=done.status, words=tail_of(done.stderr, 500) or "(no words)")
-    hits, dropped = validated_hits(done.stdout, program, pin["vault"]["path"], limit)
+    document = parse_object(done.stdout, program)
+    hits, dropped = validated_hits(document, program, pin["vault"]["path"], limit)
+    total, truncated = _extent(document, len(hits), dropped)
     return {
         "project": project,
         "vault": pin["vault"]["path"],
@@ -101,19 +103,26 @@ def search(place: Place, project: str, query: str, limit: int = DEFAULT_LIMIT) -
         "query": query,
         "limit": limit,
         "hits": hits,
-        "total": len(hits),
-        "truncated": False,
+        "total": total,
+        "truncated": truncated,
         "dropped": dropped,
     }
 
 
-def validated_hits(data: bytes, program: str, vault: str, limit: int) -> tuple[list[dict[str, Any]], int]:
-    """The hits in a program's answer, cleaned, and how many named a note that is no longer there.
+def _extent(document: dict[str, Any], given: int, dropped: int) -> tuple[int, bool]:
+    """How many notes matched and whether some were left out, as far as the program says so."""
+    total = document.get("total")
+    if isinstance(total, bool) or not isinstance(total, int) or not given + dropped <= total < 1 << 53:
+        total = given + dropped
+    return total - dropped, total > given + dropped or document.get("truncated") is True
 
-    Raises BadOutput unless it is a JSON object with a list of at most ``limit`` hits, each naming its note by a relative
-    path inside the vault.
+
+def validated_hits(document: dict[str, Any], program: str, vault: str, limit: int) -> tuple[list[dict[str, Any]], int]:
+    """The hits in a program's answer, cleaned, and how many were left out: their note is gone, or a link out of the vault.
+
+    Raises BadOutput unless it holds a list of at most ``limit`` hits, each naming its note by a relative path inside the
+    vault. vault: real path.
     """
-    document = parse_object(data, program)
     rows = next((document[name] for name in _LISTS if name in document), None)
     if not isinstance(rows, list):
         raise BadOutput(program=program, reason="it holds no list of hits")
@@ -128,9 +137,11 @@ def validated_hits(data: bytes, program: str, vault: str, limit: int) -> tuple[l
 
 
 def parse_object(data: bytes, program: str) -> dict[str, Any]:
-    """The JSON object that a program printed; BadOutput where it is not one."""
+    """The JSON object that a program printed; BadOutput where it is not one, holds NaN, or says a name twice (RFC 8259)."""
     try:
-        document = json.loads(data.decode("utf-8"))
+        document = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+    except _NotStrict as error:
+        raise BadOutput(program=program, reason=f"it is not JSON: {error}") from None
     except UnicodeDecodeError as error:
         raise BadOutput(program=program, reason=f"it is not UTF-8 (byte {error.start})") from None
     except (ValueError, RecursionError):
@@ -140,17 +151,27 @@ def parse_object(data: bytes, program: str) -> dict[str, Any]:
     return document
 
 
+class _NotStrict(ValueError):
+    """What Python reads and JSON does not allow."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _NotStrict("an object holds the same name twice")
+    return found
+
+
+def _no_number(word: str) -> None:
+    raise _NotStrict(f"{word} is no number")
+
+
 def _hit(row: Any, program: str, vault: str, number: int) -> dict[str, Any] | None:
     if not isinstance(row, dict) or not isinstance(row.get("path"), str):
         raise BadOutput(program=program, reason=f"hit {number} names no note")
     path = row["path"]
     parts = path.split("/")
-    if (
-        not path
-        or path.startswith("/")
-        or any(part in {"", ".", ".."} for part in parts)
-        or any(unicodedata.category(letter) == "Cc" for letter in path)
-    ):
+    if not path or path.startswith("/") or "\0" in path or any(part in {"", ".", ".."} for part in parts):
         raise BadOutput(program=program, reason=f"hit {number} names no note inside the vault: {one_line(path, 120)}")
     try:
         os.fsencode(path)
@@ -158,7 +179,7 @@ def _hit(row: Any, program: str, vault: str, number: int) -> dict[str, Any] | No
         raise BadOutput(program=program, reason=f"hit {number} has a path that no file can have") from None
     full = os.path.join(vault, path)
     if not inside(os.path.realpath(full), vault):
-        raise BadOutput(program=program, reason=f"hit {number} lies outside the vault: {one_line(path, 120)}")
+        return None  # one link that leads out must not hide every other note, and nothing of it is shown
     try:
         found = os.stat(full)
     except (OSError, ValueError):
@@ -174,7 +195,7 @@ def _hit(row: Any, program: str, vault: str, number: int) -> dict[str, Any] | No
         "id": one_line(note_id, 4096) if isinstance(note_id, str) else path.removesuffix(".md"),
         "path": path,
         "title": one_line(title, MAX_TITLE) if isinstance(title, str) else "",
-        "line": line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None,
+        "line": line if isinstance(line, int) and not isinstance(line, bool) and 0 < line < 1 << 53 else None,
         "modified": time_text(found.st_mtime),
         "text": plain(text[:MAX_TEXT]).strip(),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -9,7 +10,7 @@ from kbtasks.binding import pythonenv, trust
 from kbtasks.binding.hashing import MAX_SCRIPT_BYTES, hash_of, read_and_hash
 from kbtasks.binding.identity import folder_identity, same_folder, stamp
 from kbtasks.binding.tree import manifest, stats_of
-from kbtasks.errors import Drift, Untrusted
+from kbtasks.errors import Drift, Unavailable, Untrusted
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -91,8 +92,16 @@ class Verified:
                 raise drift(Fact(name, CHANGED, "as verified", "swapped while it was started"), self.facts)
 
     def ended_the_same(self) -> None:
-        """As ``still_the_same``, and for the package tree as well; called when the child has ended."""
+        """As ``still_the_same``, and for the vault and the package tree as well; called when the child has ended."""
         self.still_the_same()
+        vault = self.pin["vault"]
+        try:
+            found = os.lstat(vault["path"])
+            same = stat.S_ISDIR(found.st_mode) and same_folder(vault, folder_identity(vault["path"], found))
+        except OSError:
+            same = False
+        if not same:
+            raise drift(Fact("vault.identity", CHANGED, "as verified", "removed or replaced while it ran"), self.facts)
         if self.package_stats is not None:
             try:
                 now = stats_of(self.pin["packages"]["roots"])
@@ -135,10 +144,19 @@ def verify(pin: Mapping[str, Any], *, uid: int, memory: Memory, allowed: frozens
             _environment(outcome, pin["environment"], pin["interpreters"][0]["written"], memory)
         if pin["packages"] is not None:
             _packages(outcome, pin["packages"], memory)
+    except OSError as error:  # no descriptor, no memory, a folder that cannot be entered: nothing may be started
+        outcome.close()
+        raise Unavailable(message=f"the binding cannot be verified: {error.strerror or error}") from None
     except BaseException:
         outcome.close()
         raise
     return outcome
+
+
+def _own_fault(error: Exception) -> None:
+    """Raise ``error`` where this process lacks something: that says nothing about what was pinned."""
+    if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO}:
+        raise error
 
 
 def _vault(outcome: Verified, pinned: Mapping[str, Any], uid: int, allowed: frozenset[str]) -> None:
@@ -147,6 +165,7 @@ def _vault(outcome: Verified, pinned: Mapping[str, Any], uid: int, allowed: froz
     try:
         found = os.lstat(path)
     except OSError as error:
+        _own_fault(error)
         facts.append(Fact("vault.path", MISSING, path, None, f"restore {path}: {error.strerror}"))
         return
     real = os.path.realpath(path)
@@ -196,6 +215,7 @@ def _file(
     try:
         handle = trust.open_regular(path)
     except OSError as error:
+        _own_fault(error)
         facts.append(Fact(f"{name}.path", MISSING, path, None, f"restore {path}: {error.strerror}"))
         return
     outcome.keep(handle)
@@ -262,7 +282,12 @@ def _environment(outcome: Verified, pinned: Mapping[str, Any], written: str, mem
     if now != path:
         outcome.facts.append(Fact("environment.path", MISSING if now is None else CHANGED, path, now))
         return
-    handle = trust.open_regular(os.path.realpath(path))
+    try:
+        handle = trust.open_regular(os.path.realpath(path))
+    except OSError as error:
+        _own_fault(error)
+        outcome.facts.append(Fact("environment.path", MISSING, path, None, f"restore {path}: {error.strerror}"))
+        return
     try:
         digest = hash_of(handle, path, memory)
     finally:
@@ -276,6 +301,7 @@ def _packages(outcome: Verified, pinned: Mapping[str, Any], memory: Memory) -> N
     try:
         now = manifest(pinned["roots"], memory)
     except (OSError, Untrusted) as error:
+        _own_fault(error)
         lost = getattr(error, "filename", None) or str(error)
         outcome.facts.append(Fact("packages.path", MISSING, " ".join(pinned["roots"]), str(lost)))
         return

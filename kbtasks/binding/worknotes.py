@@ -72,28 +72,32 @@ def _ordered(latest: str | None) -> str:
     """A time that sorts behind every earlier one of the project, whatever the clock does."""
     from time import time_ns
 
-    return f"{max(time_ns(), int(latest or 0) + 1):020d}"
+    last = int(latest) if latest and latest.isascii() and latest.isdigit() and len(latest) <= 30 else 0
+    return f"{max(time_ns(), last + 1):020d}"
 
 
-def recent(registry: Registry, project: str, limit: int, current: str) -> tuple[list[dict[str, Any]], int]:
-    """The newest told tasks of ``project`` without ``current``: (entries, how many rows could not be read)."""
+def recent(registry: Registry, project: str, limit: int, current: str) -> tuple[list[dict[str, Any]], int, int]:
+    """The newest told tasks of ``project`` without ``current``: (entries, total, how many rows could not be read)."""
     if not 1 <= limit <= MAX_LIMIT:
         raise UsageError(message=f"--limit is 1 to {MAX_LIMIT}, not {limit}")
     entries: list[dict[str, Any]] = []
-    damaged = 0
+    total = damaged = 0
     for task, payload in registry.rows(
         "SELECT id, payload FROM task WHERE project = ? AND id != ? ORDER BY updated DESC, id", (project, current)
     ):
         try:
             entry = json.loads(payload)
-            told = entry["task"] == task and entry["state"] in TOLD
-            kept = {name: str(entry[name]) for name in ("task", "title", "state", "summary", "updated_at")}
-        except (ValueError, KeyError, TypeError):
+            kept = {name: entry[name] for name in ("task", "title", "state", "summary", "session", "updated_at")}
+            if entry["task"] != task or not all(isinstance(value, str | None) for value in kept.values()):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, RecursionError):
             damaged += 1
             continue
-        if told and len(entries) < limit:
-            entries.append({**kept, "session": entry.get("session")})
-    return entries, damaged
+        if kept["state"] in TOLD:
+            total += 1
+            if len(entries) < limit:
+                entries.append(kept)
+    return entries, total, damaged
 
 
 def block(entries: list[dict[str, Any]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kbtasks.command import command
 from kbtasks.errors import UsageError
 from kbtasks.model.result import Result
-from kbtasks.tasks.place import PROJECT_HELP, STORE_HELP, binding_document, place_of, project_of, short
+from kbtasks.tasks.place import PROJECT_HELP, STORE_HELP, binding_document, place_of, project_of, short, speaking_of
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -112,11 +112,13 @@ def own_launcher() -> str:
 
 
 def _binding_text(data: dict[str, Any]) -> str:
+    from kbtasks.agent.frame import shown_path
+
     pin = data["pin"]
     lines = [
         f"{data['project']}  revision {data['revision']}" + ("" if data.get("changed", True) else "  (unchanged)"),
-        f"  vault    {pin['vault']['path']}",
-        f"  program  {pin['program']['path']}  {short(pin['program']['sha256'])}",
+        f"  vault    {shown_path(pin['vault']['path'])}",
+        f"  program  {shown_path(pin['program']['path'])}  {short(pin['program']['sha256'])}",
     ]
     lines += [f"  through  {item['written']}  {short(item['sha256'])}" for item in pin["interpreters"]]
     if pin["packages"]:
@@ -155,7 +157,7 @@ def bind_status(context: Context, project: str = "", store: str = "") -> Result:
         "facts": facts,
         "total": len(facts),
         "truncated": False,
-        "next": None if ok else next_command(facts),
+        "next": None if ok else speaking_of(next_command(facts), project, store),
         "warnings": pin["warnings"],
         "override": pin["override"],
     }
@@ -296,8 +298,11 @@ def bind_list(context: Context, limit: int = 100, store: str = "") -> Result:
 
 
 def _list_text(data: dict[str, Any]) -> str:
+    from kbtasks.agent.frame import shown_path
+
     return "\n".join(
-        f"{item['project']}  ->  {item['vault']}  (revision {item['revision']})" for item in data["bindings"]
+        f"{item['project']}  ->  {shown_path(item['vault'])}  (revision {item['revision']})"
+        for item in data["bindings"]
     )
 
 

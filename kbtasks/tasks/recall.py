@@ -38,7 +38,9 @@ def bind_search(context: Context, query: str, project: str = "", limit: int = 8,
     check_limit(limit)
     place = place_of(context, store)
     data = search(place, project_of(context, place, project), query, limit)
-    notes = [f"{data['dropped']} hits named notes that are no longer there"] if data["dropped"] else []
+    notes = [f"{data['dropped']} hits were left out: gone, or links out of the vault"] if data["dropped"] else []
+    if data["total"] > len(data["hits"]):
+        notes.append(f"{len(data['hits'])} of {data['total']} notes are shown")
     return Result("bind-search", {"notice": NOTICE, **data}, text=_search_text, tail="hits", notes=notes)
 
 
@@ -86,13 +88,13 @@ def bind_recent(context: Context, project: str = "", limit: int = 5, current: st
     place = place_of(context, store)
     chosen = project_of(context, place, project)
     with place.registry() as registry:
-        tasks, damaged = recent(registry, chosen, limit, current)
+        tasks, total, damaged = recent(registry, chosen, limit, current)
     data = {
         "project": chosen,
         "notice": HEADING,
         "tasks": tasks,
-        "total": len(tasks),
-        "truncated": False,
+        "total": total,
+        "truncated": total > len(tasks),
         "damaged": damaged,
     }
     return Result("bind-recent", data, text=lambda shown: block(shown["tasks"]), tail="tasks")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kbtasks.agent.frame import NOTICE, boundary, framed, framed_hits
+from kbtasks.agent.frame import MAX_HEADER, NOTICE, boundary, framed, framed_hits
 
 
 def hit(text: str, **values: object) -> dict[str, object]:
@@ -27,12 +27,21 @@ def test_the_text_cannot_close_its_frame() -> None:
 
 
 def test_headers_stay_on_one_line_and_hidden_characters_go() -> None:
-    text = framed("a\nb\u2028c\x1b[31m" + "x" * 900, "t\u202ee\x00x\x85t\u2066", "w")
+    text = framed("a\nb\u2028c\x1b[31m" + "x" * 20_000, "t\u202ee\x00x\x85t\u2066", "w")
     header, opening, body, closing = text.split("\n")
-    assert len(header) <= 600
+    assert len(header) == MAX_HEADER
     assert (opening, body, closing) == ("<<<w", "text", "w>>>")
     assert not any(ord(letter) < 32 or ord(letter) in {0x202E, 0x2028} for letter in header)
 
 
 def test_boundaries_differ() -> None:
     assert boundary(["a"]) != boundary(["a"])
+
+
+def test_a_note_is_named_whole_whatever_its_path() -> None:
+    long = "再/" * 1000 + "🪶.md"
+    shown = framed_hits(
+        [{"path": long, "line": 3, "title": "t" * 9000, "text": "x"}, {"path": "two  spaces\n.md", "text": ""}]
+    )
+    assert f"[1] {long}:3 title: ttt" in shown
+    assert '[2] "two \\u0020spaces\\n.md"' in shown

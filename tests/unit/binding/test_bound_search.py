@@ -16,10 +16,13 @@ from hypothesis import strategies as st
 from support.foreign import Bench
 from support.processes import appears, gone, mark, marked
 
+from kbtasks.agent.frame import framed_hits
+from kbtasks.agent.memory import answer
 from kbtasks.binding import bound
-from kbtasks.binding.search import check_query, search, validated_hits
+from kbtasks.binding.search import check_query, parse_object, search, validated_hits
 from kbtasks.errors import (
     BadOutput,
+    Drift,
     KbError,
     NotBound,
     ProcessFailed,
@@ -212,7 +215,7 @@ def test_our_own_interruption_ends_the_program(tmp_path: Path, number: int) -> N
 
 
 def hits_of(data: bytes, vault: Path, limit: int = 8) -> list[dict[str, object]]:
-    return validated_hits(data, "/bin/finder", os.path.realpath(vault), limit)[0]
+    return validated_hits(parse_object(data, "/bin/finder"), "/bin/finder", os.path.realpath(vault), limit)[0]
 
 
 @pytest.fixture
@@ -244,13 +247,15 @@ def vault(tmp_path: Path) -> Path:
         (b'{"hits": [{"path": "./a.md"}]}', "inside the vault"),
         (b'{"hits": [{"path": "a//b.md"}]}', "inside the vault"),
         (b'{"hits": [{"path": "a\\u0000b.md"}]}', "inside the vault"),
-        (b'{"hits": [{"path": "a\\nb.md"}]}', "inside the vault"),
         (b'{"hits": [{"path": "\\ud800.md"}]}', "no file can have"),
-        (b'{"hits": [{"path": "way-out.md"}]}', "outside the vault"),
         (b'{"hits": [{"path": "folder"}]}', "not a file"),
         ("[{é".encode("latin-1"), "not UTF-8 (byte 2)"),
         (b"[" * 100_000, "not JSON"),
         (b'{"hits": ' + b"9" * 5000 + b"}", "not JSON"),
+        (b'{"hits": [], "score": NaN}', "not JSON: NaN"),
+        (b'{"hits": [], "score": -Infinity}', "not JSON: -Infinity"),
+        (b'{"hits": [], "hits": []}', "not JSON: an object holds the same name twice"),
+        (b'{"hits": [{"path": "../x.md", "path": "folder"}]}', "same name twice"),
     ],
 )
 def test_answers_that_are_refused(vault: Path, answer: bytes, words: str) -> None:
@@ -278,11 +283,61 @@ def test_a_hit_is_cleaned_and_a_vanished_note_is_counted(vault: Path) -> None:
         {"path": "gone.md", "title": "t"},
         {"path": "Étang 🪶.md", "line": True, "title": 4, "id": 5},
     ]
-    found, dropped = validated_hits(json.dumps({"results": rows}).encode(), "/p", os.path.realpath(vault), 8)
+    found, dropped = validated_hits({"results": rows}, "/p", os.path.realpath(vault), 8)
     assert dropped == 1
     assert (found[0]["title"], found[0]["text"], found[0]["line"]) == ("ab[31m c", "xyz\nsecond", 7)
     assert set(found[0]) == {"rank", "id", "path", "title", "line", "modified", "text"}
     assert (found[1]["line"], found[1]["title"], found[1]["id"]) == (None, "", "Étang 🪶")
+
+
+def test_one_odd_note_does_not_hide_the_others(vault: Path) -> None:
+    (vault / "line\nbreak\x1b.md").write_text("x")
+    rows = [{"path": path, "line": 10**400} for path in ("way-out.md", "line\nbreak\x1b.md", "a\nb.md", "Étang 🪶.md")]
+    found, dropped = validated_hits({"hits": rows}, "/p", os.path.realpath(vault), 8)
+    assert [hit["path"] for hit in found] == ["line\nbreak\x1b.md", "Étang 🪶.md"]
+    assert [hit["line"] for hit in found] == [None, None]
+    assert dropped == 2, "a link out of the vault and a note that is gone"
+    shown = framed_hits(found)
+    assert '[1] "line\\nbreak\\u001b.md"' in shown
+    assert "[2] Étang 🪶.md" in shown
+
+
+def test_it_is_said_that_more_notes_matched(tmp_path: Path) -> None:
+    more = "import json; print(json.dumps(dict(hits=[dict(path='retries.md')], total=40, truncated=True))); sys.exit(0)"
+    bench = Bench(tmp_path)
+    assert (ask(bench)["total"], ask(bench)["truncated"]) == (1, False)
+    bench.mode(f"exec:{more}")
+    assert (ask(bench)["total"], ask(bench)["truncated"]) == (40, True)
+    assert "1 of 40 notes are shown" in answer(bench.place, str(bench.project), {"query": "retries"})[0]
+    for total in ("-1", "0", "True", "10 ** 300", "'x'"):
+        bench.mode(f"exec:{more.replace('40', total)}")
+        assert (ask(bench)["total"], ask(bench)["truncated"]) == (1, True)
+
+
+@pytest.mark.parametrize("act", ["shutil.rmtree(root)", "os.rename(root, root + '2'); os.mkdir(root)"])
+def test_a_vault_that_is_removed_or_replaced_meanwhile_gives_no_answer(tmp_path: Path, act: str) -> None:
+    bench = Bench(tmp_path)
+    bench.mode(f"exec:import shutil; {act}")
+    with pytest.raises(Drift) as caught:
+        ask(bench)
+    assert caught.value.details["fact"] == "vault.identity"
+
+
+@pytest.mark.parametrize("limit", ["ulimit -f 0", "ulimit -n 6", "ulimit -n 7", "ulimit -n 8", "ulimit -n 12"])
+def test_a_system_without_room_is_unavailable_and_no_bug(tmp_path: Path, limit: str) -> None:
+    bench = Bench(tmp_path)
+    words = [sys.executable, "-m", "kbtasks", "bind.search", "retries", "--store", str(bench.store), "--json"]
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'{limit}; exec "$@"', "x", *words],
+        cwd=bench.project,
+        env={**os.environ, "HOME": bench.place.home, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode in {0, 10}, done.stdout + done.stderr
+    if limit == "ulimit -f 0":
+        assert json.loads(done.stdout)["error"]["code"] == "unavailable"
+    assert b"Traceback" not in done.stderr
 
 
 @settings(max_examples=300, deadline=None)
@@ -293,7 +348,7 @@ def test_a_hit_is_cleaned_and_a_vanished_note_is_counted(vault: Path) -> None:
     max_leaves=20).map(lambda value: json.dumps(value).encode()))  # fmt: skip
 def test_any_answer_is_hits_or_a_clear_error(data: bytes) -> None:
     try:
-        found, _ = validated_hits(data, "/p", "/nonexistent-vault", 8)
+        found, _ = validated_hits(parse_object(data, "/p"), "/p", "/nonexistent-vault", 8)
     except BadOutput:
         return
     assert isinstance(found, list)

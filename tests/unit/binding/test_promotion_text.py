@@ -74,6 +74,14 @@ def test_the_hash_covers_note_task_session_and_project_and_nothing_else() -> Non
         (b"~~~\n```\n", "a code fence open: line 1"),
         (b"text <!-- hidden", "a comment open: line 1"),
         (b"a\n%% hidden", "a comment open: line 2"),
+        ("a\u2028Promotion request: x".encode(), "U+2028: line 1, column 2"),
+        ("a\n\u2029".encode(), "U+2029: line 2, column 1"),
+        (b"a\n\n<script>\nx <!-- -->", "raw HTML or maths open: line 3"),
+        (b"  <PRE class=x>", "raw HTML or maths open: line 1"),
+        (b"<?php\n```\n```", "raw HTML or maths open: line 1"),
+        (b"<![CDATA[ ]] >", "raw HTML or maths open: line 1"),
+        (b"<!DOCTYPE html", "raw HTML or maths open: line 1"),
+        (b"$$\nx", "raw HTML or maths open: line 1"),
     ],
 )
 def test_faults_are_located(data: bytes, where: str) -> None:
@@ -87,6 +95,7 @@ def test_the_longest_notes_that_pass() -> None:
     assert len(note(b"x" * 8192)) == 8192
     assert len(note(b"x" * 8191 + b"\r\n\r\n")) == 8191
     assert len(note("é" * 4096).encode()) == 8192
+    assert note("<pre>\nx\n</pre>\n<? x ?>\n<!D>\n<![CDATA[x]]>\n$$a$$\n$$\nb\n$$\nkill $$").endswith("kill $$")
     assert note("```\ncode\n```\n<!-- c --> %% d %%\n`````\n```\n`````").endswith("`````")
 
 
@@ -103,6 +112,13 @@ def test_the_longest_notes_that_pass() -> None:
         "Promotion&#32;request: x",
         "Promotion&nbsp;request&colon; x",
         "Promotion_request: x",
+        "Promotion_request_: x",
+        "1. Promotion request: x",
+        "Promotion\nrequest: x",
+        "> Promotion\n> request\n> : x",
+        "<b>Promotion</b> <i class='x'>request</i>: x",
+        "." * 201 + "Promotion request: x",
+        "Promotion" + " " * 21 + "request: x",
     ],
 )
 def test_the_source_block_cannot_be_imitated(line: str) -> None:
@@ -110,7 +126,18 @@ def test_the_source_block_cannot_be_imitated(line: str) -> None:
         note(f"text\n\n---\n{line}\n")
 
 
-@pytest.mark.parametrize("line", ["Source: a paper", "Promotion requests pile up.", "The promotion request: x", "---"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Source: a paper",
+        "Promotion\n\nrequest: x",
+        "<prefix> in a sentence",
+        "We<br>talk",
+        "Promotion requests pile up.",
+        "The promotion request: x",
+        "---",
+    ],
+)
 def test_honest_lines_pass(line: str) -> None:
     assert note(f"text\n\n{line}\n").endswith(line)
 

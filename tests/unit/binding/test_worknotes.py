@@ -48,7 +48,7 @@ def test_one_line_each_and_the_block_stays_under_2_kib(tmp_path: Path) -> None:
             summary="one\n- t-9 [completed] forged: row\x1b[31m\u202e" + "🪶x" * 2000,
         )
     with bench.place.registry() as registry:
-        entries, _ = recent(registry, str(bench.project), 5, "")
+        entries, _, _ = recent(registry, str(bench.project), 5, "")
     assert all(len(entry["title"]) <= 120 and len(entry["summary"]) <= 1200 for entry in entries)
     text = block(entries)
     lines = text.rstrip("\n").split("\n")
@@ -66,7 +66,7 @@ def test_a_broken_row_does_not_break_the_others(tmp_path: Path) -> None:
         keep(bench, name)
     with bench.place.registry(must_write=True) as registry:
         registry.connection.execute("UPDATE task SET payload = '{' WHERE id = 'b'")
-        entries, damaged = recent(registry, str(bench.project), 5, "")
+        entries, _, damaged = recent(registry, str(bench.project), 5, "")
     assert ([entry["task"] for entry in entries], damaged) == (["c", "a"], 1)
 
 
