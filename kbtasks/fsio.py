@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from errno import EINVAL
 
 from kbtasks.errors import AlreadyExists, Busy, RevisionConflict
 
@@ -30,6 +31,17 @@ def revision(data: bytes) -> str:
     from hashlib import sha256
 
     return "sha256:" + sha256(data).hexdigest()
+
+
+def read_regular(path: str, limit: int) -> bytes:
+    """At most ``limit`` bytes of the regular file at ``path``; OSError for anything else (a FIFO would wait for ever)."""
+    from stat import S_ISREG
+
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(handle, "rb") as file:
+        if not S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(EINVAL, "is not a regular file", path)
+        return file.read(limit)
 
 
 def sync_directory(path: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import redirect_stderr
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from kbtasks.build.creators import creators
@@ -94,10 +96,12 @@ def _run_doit(build: Build, names: list[str]) -> None:
         "verbosity": 0,
         "continue": True,
     }
+    _clear_unusable_state(build.cache)
     main = DoitMain(ModuleTaskLoader(namespace), config_filenames=())
     main.BIN_NAME = "kb refresh"
     try:
-        code = main.run(["run", *names])
+        with redirect_stderr(StringIO()) as said:
+            code = main.run(["run", *names])
     except KbError:
         raise
     except Exception as error:
@@ -106,7 +110,37 @@ def _run_doit(build: Build, names: list[str]) -> None:
         raise
     if code and not build.errors:
         _forget_state(build.cache)
-        raise Unavailable(message=f"doit could not run (code {code}); its state was reset", next="kb refresh")
+        last = said.getvalue().strip().rpartition("\n")[2]
+        raise Unavailable(
+            message=f"doit could not run (code {code}; {last[:300]}); its state was reset", next="kb refresh"
+        )
+
+
+def _clear_unusable_state(cache: str) -> None:
+    """Take away what doit could not read as its state; Unavailable where that cannot be taken away either."""
+    import sqlite3
+    from stat import S_ISREG
+
+    path = state_path(cache)
+    try:
+        usable = S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        usable = not os.path.lexists(path)
+    if usable and os.path.exists(path):
+        connection = sqlite3.connect(path, timeout=1.0)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.DatabaseError as error:
+            usable = store.kind_of(error) == "busy"
+        finally:
+            connection.close()
+    if not usable:
+        try:
+            os.unlink(path)
+        except OSError as error:
+            raise Unavailable(
+                message=f"doit's state cannot be kept in {path}: {error.strerror}", next="take away what lies there"
+            ) from None
 
 
 def _forget_state(cache: str) -> None:

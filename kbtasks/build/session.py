@@ -87,7 +87,8 @@ class Build:
             self._rebuilt = True
             if not self.dry_run and not view.persistent:
                 view.close()
-                raise Unavailable(message=f"the index in {self.cache} cannot be written", next="kb doctor")
+                why = f": {view.fresh.reason}" if view.fresh.reason else ""
+                raise Unavailable(message=f"the index in {self.cache} cannot be written{why}", next="kb doctor")
             self._views[_here()] = view
         return view
 

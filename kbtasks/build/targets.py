@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kbtasks.errors import KbError
+from kbtasks.errors import KbError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,9 +83,15 @@ def _backlinks_state(build: Build) -> str:
 
 
 def _make_backlinks(build: Build) -> str:
-    from kbtasks.index.backlinks import write_backlinks
+    from kbtasks.index.backlinks import view_path, write_backlinks
 
-    return f"{write_backlinks(build.view())} notes with backlinks"
+    try:
+        return f"{write_backlinks(build.view())} notes with backlinks"
+    except OSError as error:
+        path = view_path(build.cache)
+        raise Unavailable(
+            message=f"{path} cannot be written: {error.strerror}", next="take away what lies there: it is derived"
+        ) from None
 
 
 def _vectors_state(build: Build) -> str:

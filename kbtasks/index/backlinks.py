@@ -27,8 +27,7 @@ def view_path(cache: str) -> str:
 def recorded_input(cache: str) -> str | None:
     """The digest of what the file was made from, read from its beginning; None where it is absent or not ours."""
     try:
-        with open(view_path(cache), "rb") as file:
-            head = file.read(_HEAD).decode("ascii", "replace")
+        head = fsio.read_regular(view_path(cache), _HEAD).decode("ascii", "replace")
     except OSError:
         return None
     _, found, rest = head.partition('"schema":"kbtasks/backlinks-view/1","input":"')

@@ -44,6 +44,8 @@ def examine(root: str, cache: str) -> dict[str, Any]:
             said["notes"] = connection.execute("SELECT count(*) FROM note").fetchone()[0]
             said["problems"] = connection.execute("SELECT count(*) FROM problem").fetchone()[0]
             said["faults"] = faults(connection)
+            if not view.persistent and os.path.lexists(path) and not os.path.isfile(path):
+                said["faults"].append("index.db is not a file")
             if view.persistent:
                 said["bytes"] = os.path.getsize(path)
     except (sqlite3.DatabaseError, Unavailable) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _sqlite3 as sqlite3  # what sqlite3 adds (dates, row types) is not used, and not cheap to load
 import os
+from stat import S_ISREG
 
 from kbtasks.errors import Busy
 from kbtasks.index import store
@@ -76,10 +77,13 @@ class Opener:
 
     def open(self, *, rebuild: bool) -> Opened:
         try:
-            present = os.path.getsize(self.path) > 0
+            status = os.stat(self.path)
         except OSError:
-            present = False
-        if not present:
+            status = None
+        if status is not None and not S_ISREG(status.st_mode) and not self.read_only:
+            self._replaced += 1  # SQLite calls it out of reach, not unsound
+            return self._replace("something that is no file stood in its place")
+        if status is None or not status.st_size:
             return self._build(BUILT, "")
         try:
             connection = self._connect()

@@ -35,7 +35,7 @@ def doctor(context: Context, repair: bool = False) -> Result:
 
     Exit 3 when the index is not sound. Where there is no vault only the installation is looked at.
     """
-    from kbtasks.errors import NoVault
+    from kbtasks.errors import NoVault, Unavailable
 
     data: dict[str, Any] = {"index": None, "versions": _versions(), "extras": _extras(), "programs": _programs(context)}
     try:
@@ -46,7 +46,12 @@ def doctor(context: Context, repair: bool = False) -> Result:
     if index["faults"] and repair:
         from kbtasks.index import store
 
-        store.discard(context.cache)
+        try:
+            store.discard(context.cache)
+        except OSError as error:
+            raise Unavailable(
+                message=f"{error.filename} cannot be taken away: {error.strerror}", next="take it away by hand"
+            ) from None
         again = _look(root, context.cache)
         index = {**again, "repaired": not again["faults"]}
     data["index"] = index
@@ -113,6 +118,8 @@ def _text(data: dict[str, Any]) -> str:
         lines.append(
             f"index: {index['state']}, {index['notes']} notes, {index['bytes']} bytes, rules {index['version']}"
         )
+        if index["reason"]:
+            lines.append(f"  because {index['reason']}")
         lines += [f"  fault: {fault}" for fault in index["faults"]]
         if index["faults"]:
             lines.append("  next: kb doctor --repair")

@@ -75,6 +75,7 @@ class _Bar:
 
     def __init__(self, *, enabled: bool) -> None:
         self.on = enabled
+        self._stream = sys.stderr  # doit gives actions another one, that nobody sees
         self._progress: Any = None
         self._task: Any = None
 
@@ -84,7 +85,9 @@ class _Bar:
             from rich.console import Console
             from rich.progress import Progress
 
-            self._progress = Progress(console=Console(stderr=True), transient=True)
+            self._progress = Progress(
+                console=Console(file=self._stream), transient=True, redirect_stdout=False, redirect_stderr=False
+            )
             self._progress.start()
             self._task = self._progress.add_task("Reading notes", total=total)
         self._progress.update(self._task, completed=done, total=total)
