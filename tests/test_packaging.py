@@ -41,8 +41,9 @@ def test_the_wheel_holds_the_package_and_every_schema(wheel: Path) -> None:
 
     for path in (REPOSITORY / "schemas").glob("*.json"):
         assert f"kbtasks/schemas/{path.name}" in names
-    for path in (REPOSITORY / "kbtasks").rglob("*.py"):
-        assert path.relative_to(REPOSITORY).as_posix() in names
+    for path in (REPOSITORY / "kbtasks").rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert path.relative_to(REPOSITORY).as_posix() in names
     assert not [name for name in names if not name.startswith(("kbtasks/", f"kbtasks-{__version__}.dist-info/"))]
 
 
