@@ -200,7 +200,19 @@ def main() -> None:
         import os
 
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        _fill_closed_streams()
     _leave(run(sys.argv[1:]))
+
+
+def _fill_closed_streams() -> None:
+    """Put the null device where the caller closed a standard stream (``>&-``), so that no file of ours takes its number."""
+    import os
+
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        name = ("stdin", "stdout", "stderr")[number]
+        setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+    os.close(number)
 
 
 def _leave(code: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from kbtasks.model.result import Result
 
 
+#: Faults of a disk or a quota, which no program can mend.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 #: How often a read is made where, without a lock, it sees the index being written.
 TRIES = 3
 #: Commands that only read, so that they may be made again.
@@ -86,7 +89,10 @@ def guarded(call: Callable[[], int], *, json: bool) -> int:
         return emit_error(error, json=json)
     except KeyboardInterrupt:
         return emit_error(Interrupted(), json=json)
-    except Exception as error:  # a bug of ours
+    except Exception as error:  # a full disk, or a bug of ours
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            place = f" ({error.filename})" if error.filename else ""
+            return emit_error(Unavailable(message=f"the system takes no more: {error.strerror}{place}"), json=json)
         if os.environ.get("KB_DEBUG"):
             raise
         return emit_error(

@@ -98,13 +98,12 @@ def emit(result: Result, context: Context) -> int:
 
 def emit_error(error: KbError, *, json: bool) -> int:
     """Print ``error``: JSON on stdout with ``--json``, else one or two lines on stderr; return its exit code."""
-    if json:
-        _write((to_json(error.to_json()) + "\n").encode("utf-8"))
-    else:
-        lines = [f"kb: {error.message}"]
-        if error.next:
-            lines.append(f"  next: {error.next}")
-        sys.stderr.write(for_terminal("\n".join(lines)) + "\n")
+    if json and _written((to_json(error.to_json()) + "\n").encode("utf-8")):
+        return error.exit_code
+    lines = [f"kb: {error.message}"]
+    if error.next:
+        lines.append(f"  next: {error.next}")
+    sys.stderr.write(for_terminal("\n".join(lines)) + "\n")
     return error.exit_code
 
 
@@ -135,6 +134,18 @@ def in_words(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(in_words, value))
     return f"({_line(value)})" if isinstance(value, dict) else str(value)
+
+
+def _written(data: bytes) -> bool:
+    """Whether stdout took ``data``: it may be what the error is about (a full disk, a reader that went)."""
+    import os
+
+    try:
+        _write(data)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return False
+    return True
 
 
 def _write(data: bytes) -> None:

@@ -1,0 +1,64 @@
+"""What becomes of a command whose standard streams are closed, full, or lead to a reader that goes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KB = f"{shlex.quote(sys.executable)} -m kbtasks"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    (tmp_path / "猫.md").write_text("# Owls 🦉\n", encoding="utf-8")
+    return tmp_path
+
+
+def shell(line: str, vault: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-c", line], cwd=vault, capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("streams", "code", "out"),
+    [
+        (">&-", 0, ""),
+        ("2>&-", 0, "猫.md  Owls 🦉\n"),
+        ("<&-", 0, "猫.md  Owls 🦉\n"),
+        ("<&- >&- 2>&-", 0, ""),
+    ],
+)
+def test_closed_streams(vault: Path, streams: str, code: int, out: str) -> None:
+    done = shell(f"{KB} list --root . {streams}", vault)
+
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_a_full_disk_is_no_bug_of_ours(vault: Path, form: str) -> None:
+    done = shell(f"{KB} list --root . {form} > /dev/full", vault)
+
+    assert done.returncode == 10
+    assert done.stderr.splitlines() == ["kb: the system takes no more: No space left on device"]
+
+
+def test_a_reader_that_goes(vault: Path) -> None:
+    done = shell(f"{KB} --help | true; {KB} list --root . | true", vault)
+
+    assert done.stderr == ""
+
+
+def test_help_by_word_and_bounds_that_are_too_small(vault: Path) -> None:
+    assert shell(f"{KB} help list", vault).stdout == shell(f"{KB} list --help", vault).stdout
+
+    small = shell(f"{KB} list --root . --json --max-bytes 9", vault)
+
+    assert small.stdout.startswith('{"schema":"kbtasks/list/1"')
+    assert small.stderr.startswith("the least that can be said takes ")
