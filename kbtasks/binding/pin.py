@@ -159,7 +159,9 @@ def acceptor(uid: int) -> Callable[[str], None]:
         except FileNotFoundError:
             raise NotFound(what="program", name=path, next="name an existing program") from None
         except OSError as error:
-            raise Untrusted(path=path, what="a program", rule=f"it cannot be read ({error.strerror})") from None
+            mend = f"chmod u+r {trust.quote(path)}" if isinstance(error, PermissionError) else None
+            rule = f"it cannot be read ({error.strerror})"
+            raise Untrusted(path=path, what="a program", rule=rule, next=mend) from None
         try:
             trust.require_program(os.fstat(handle), path, uid, "a program")
         finally:

@@ -34,12 +34,21 @@ def private_folder(path: str, uid: int) -> str:
         make_private_directory(path)
     except OSError as error:
         raise PrivateState(path=path, rule=f"it cannot be made ({error.strerror})") from None
-    _check_parents(path, uid)
-    found = os.lstat(path)
+    try:
+        _check_parents(path, uid)
+        found = os.lstat(path)
+    except OSError as error:
+        raise PrivateState(path=path, rule=f"it cannot be reached ({error.strerror})") from None
     if not stat.S_ISDIR(found.st_mode):
         raise PrivateState(path=path, rule="it is not a folder (a symbolic link is not followed)")
     if found.st_uid != uid:
         raise PrivateState(path=path, rule=f"it belongs to user {found.st_uid}, not to {uid}")
+    if found.st_mode & 0o100 == 0:
+        raise PrivateState(
+            path=path,
+            rule=f"you cannot enter it yourself (mode {found.st_mode & 0o7777:04o})",
+            next=f"chmod 700 {quote(path)}",
+        )
     if found.st_mode & 0o077:
         raise PrivateState(
             path=path,
@@ -78,12 +87,20 @@ def check_private_file(path: str, uid: int) -> None:
         found = os.lstat(path)
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise PrivateState(path=path, rule=f"it cannot be reached ({error.strerror})") from None
     if not stat.S_ISREG(found.st_mode):
         raise PrivateState(path=path, rule="it is not a regular file")
     if found.st_uid != uid:
         raise PrivateState(path=path, rule=f"it belongs to user {found.st_uid}, not to {uid}")
     if found.st_nlink != 1:
         raise PrivateState(path=path, rule=f"it has {found.st_nlink} names (hard links)")
+    if found.st_mode & 0o400 == 0:
+        raise PrivateState(
+            path=path,
+            rule=f"you cannot read it yourself (mode {found.st_mode & 0o7777:04o})",
+            next=f"chmod 600 {quote(path)}",
+        )
     if found.st_mode & 0o077:
         raise PrivateState(
             path=path,

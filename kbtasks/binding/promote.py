@@ -12,7 +12,7 @@ from hashlib import sha256
 from kbtasks import fsio
 from kbtasks.binding import receipts
 from kbtasks.binding.bound import SECONDS, command_line, run_bound
-from kbtasks.binding.private import PROMOTIONS, private_folder
+from kbtasks.binding.private import PROMOTIONS, check_private_file, private_folder
 from kbtasks.binding.promotion import create_words
 from kbtasks.binding.search import parse_object
 from kbtasks.binding.stored import overridden_rules, require_binding
@@ -103,7 +103,13 @@ def body_path(place: Place, request: str) -> str:
 def one_at_a_time(place: Place, project: str) -> fsio.Lock:
     """The lock that promotions of ``project`` and their recovery hold in turn."""
     name = sha256(project.encode()).hexdigest()[:32] + ".lock"
-    return fsio.Lock(os.path.join(place.store, PROMOTIONS, name), what="promotion for this project", wait=LOCK_SECONDS)
+    path = os.path.join(place.store, PROMOTIONS, name)
+    check_private_file(path, place.uid)
+    try:  # here, where a full disk or a folder without rights can still be named
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise PrivateState(path=path, rule=f"it cannot be written ({error.strerror})") from None
+    return fsio.Lock(path, what="promotion for this project", wait=LOCK_SECONDS)
 
 
 def _stands(receipt: dict[str, Any], *, again: bool) -> bool:

@@ -73,7 +73,11 @@ class Registry:
         else:
             quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
             name = f"file:{quoted}?mode={'rw' if self.writable else 'ro'}"
-        connection = sqlite3.connect(name, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+        try:
+            with _translated(self.path):
+                connection = sqlite3.connect(name, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+        except UnicodeEncodeError:
+            raise PrivateState(path=self.path, rule="its path is not UTF-8") from None
         try:
             with _translated(self.path):
                 if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
