@@ -30,7 +30,7 @@ def made() -> tuple:
 
 
 def test_the_installed_model_is_the_pinned_one() -> None:
-    modelfile.verify(modelfile.require())
+    assert modelfile.verify(modelfile.require()) is None  # anything else raises
 
 
 @pytest.mark.parametrize(("text", "head", "positive"), REFERENCE)

@@ -134,10 +134,10 @@ def test_pdfs(tmp_path: Path) -> None:
         start = died[-1] + 1
     assert len(died) <= 5, died
     for seed in died:
-        run_command("pdf", broken_pdf(seed), "x.pdf", tmp_path / str(seed))
+        check_command("pdf", broken_pdf(seed), "x.pdf", tmp_path / str(seed))
 
 
-def run_command(command: str, data: bytes, name: str, vault: Path) -> None:
+def check_command(command: str, data: bytes, name: str, vault: Path) -> None:
     """The whole command: a known exit code, no traceback, no half bundle, nothing outside of articles."""
     (vault / ".kbtasks").mkdir(parents=True)
     (vault / name).write_bytes(data)
@@ -154,5 +154,5 @@ def run_command(command: str, data: bytes, name: str, vault: Path) -> None:
 @pytest.mark.parametrize("seed", range(1000, 1003))
 def test_whole_commands(seed: int, tmp_path: Path) -> None:
     pytest.importorskip("trafilatura", reason="the extra capture is not installed")
-    run_command("clip", broken_page(seed), "x.html", tmp_path / "page")
-    run_command("pdf", broken_pdf(seed), "x.pdf", tmp_path / "pdf")
+    check_command("clip", broken_page(seed), "x.html", tmp_path / "page")
+    check_command("pdf", broken_pdf(seed), "x.pdf", tmp_path / "pdf")
