@@ -57,6 +57,7 @@ def _remake_links(connection: Connection) -> str:
 def _remake_search(connection: Connection, root: str) -> str:
     store.clear(connection, only_search=True)
     search.create(connection)
+    loader = search.Loader(connection)
     index_note = settings_of(connection).index_note
     handle = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     done = 0
@@ -68,8 +69,9 @@ def _remake_search(connection: Connection, root: str) -> str:
                 continue  # it went after the sweep; the next one takes it out of all tables
             if read.revision == revision:
                 note = parse_note(path, read.data, size=read.size, revision=revision)
-                add_to_search(connection, rowid, note, read.data, derived_part(path, read.data, index_note))
+                add_to_search(loader, rowid, note, read.data, derived_part(path, read.data, index_note))
                 done += 1
+        loader.flush()
     finally:
         os.close(handle)
     return f"{done} notes indexed"

@@ -29,12 +29,16 @@ if TYPE_CHECKING:
 
     from kbtasks.model.note import ParsedNote
 
+    Piece = tuple[int, int, int, str, str]
+
 #: Longest piece in characters before a section is cut, at a blank line, a line end, or else a space.
 PIECE = 4000
 #: Bits of a row's id that number the pieces of a note.
 SHIFT = 12
 _MAX_PIECES = (1 << SHIFT) - 1
 _MAX_META = 1 << 16
+#: Characters of notes that are held before they are written together.
+_BATCH = 1 << 20
 _OWN_COLUMNS = frozenset(("title", "aliases", "alias", "tags", "tag"))
 
 #: The FTS columns in order; ranking gives their weights in this order.
@@ -74,45 +78,77 @@ def create(connection: Connection) -> None:
             connection.execute(statement)
 
 
-def add(connection: Connection, rowid: int, note: ParsedNote, *, derived: tuple[int, int] | None = None) -> None:
-    """Add the pieces of ``note``, whose row in the table ``note`` is ``rowid``.
+class Loader:
+    """Adds notes to the search tables, many at a time: the work of one kind stays together, which is kind to caches.
 
-    derived: byte range that is no text to be found (the catalog's region, already blank in ``note``).
+    What was added stands in the tables after ``flush``.
     """
-    title = _clean(note.title)
-    alias = _clean("\n".join(note.aliases))
-    path = _clean(normalize("NFC", note.path))
-    tags = _clean("\n".join(dict.fromkeys(tag.name for tag in note.tags)))
-    meta = _clean(_meta_text(note.meta))
-    beside = "\n".join((title, alias, path, tags, meta))
-    first = tokens.identifiers(beside)
-    bodies: list[str] = []
-    for ordinal, (line, start, end, heading, body) in enumerate(_pieces(note, derived)):
-        row = rowid << SHIFT | ordinal
-        names = tokens.identifiers(body)
-        values: tuple[str, ...]
-        if ordinal == 0:
-            values = (title, heading, body, f"{first} {names}".strip(), alias, path, tags, meta)
-            plain = f"{heading} {body} {path} {tags} {meta}"
-        else:
-            values = (title, heading, body, names, "", "", "", "")
-            plain = f"{heading} {body}"
-        in_title = tokens.grams(f"{title} {values[4]}")
-        in_body = tokens.grams(plain)
-        grams = 1 if in_title or in_body else 0
-        connection.execute(
-            "INSERT INTO search_text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (row, line, start, end, grams, *values),
-        )
-        seen = tuple(map(tokens.spaced, values))
-        bodies.append(seen[2])
-        connection.execute(f"INSERT INTO search (rowid, {_LIST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row, *seen))
-        if grams:
-            connection.execute(
-                "INSERT INTO search_grams (rowid, title, body) VALUES (?, ?, ?)", (row, in_title, in_body)
-            )
-    whole = _whole([*map(tokens.spaced, (title, alias, path, tags, meta))], bodies)
-    connection.execute("INSERT INTO search_whole (rowid, text) VALUES (?, ?)", (rowid, whole))
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._held: list[tuple[int, tuple[str, str, str, str, str], list[Piece]]] = []
+        self._size = 0
+
+    def add(self, rowid: int, note: ParsedNote, *, derived: tuple[int, int] | None = None) -> None:
+        """Take the pieces of ``note``, whose row in the table ``note`` is ``rowid``.
+
+        derived: byte range that is no text to be found (the catalog's region, already blank in ``note``).
+        """
+        title = _clean(note.title)
+        alias = _clean("\n".join(note.aliases))
+        path = _clean(normalize("NFC", note.path))
+        tags = _clean("\n".join(dict.fromkeys(tag.name for tag in note.tags)))
+        meta = _clean(_meta_text(note.meta))
+        self._held.append((rowid, (title, alias, path, tags, meta), list(_pieces(note, derived))))
+        self._size += len(note.text)
+        if self._size >= _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was taken."""
+        names = [
+            [tokens.identifiers("\n".join(beside)), *[tokens.identifiers(piece[4]) for piece in pieces]]
+            for _, beside, pieces in self._held
+        ]
+        texts: list[tuple[int | str, ...]] = []
+        plain: list[tuple[int | str, ...]] = []
+        in_grams: list[tuple[int, str, str]] = []
+        whole: list[tuple[int, str]] = []
+        for (rowid, beside, pieces), (first, *own) in zip(self._held, names, strict=True):
+            title, alias, path, tags, meta = beside
+            bodies: list[str] = []
+            for ordinal, (line, start, end, heading, body) in enumerate(pieces):
+                row = rowid << SHIFT | ordinal
+                words = own[ordinal]
+                values: tuple[str, ...] = (title, heading, body, words, "", "", "", "")
+                seen_by_grams = f"{heading} {body}"
+                if ordinal == 0:
+                    values = (title, heading, body, f"{first} {words}".strip(), alias, path, tags, meta)
+                    seen_by_grams = f"{heading} {body} {path} {tags} {meta}"
+                in_title = tokens.grams(f"{title} {values[4]}")
+                in_body = tokens.grams(seen_by_grams)
+                grams = 1 if in_title or in_body else 0
+                if grams:
+                    in_grams.append((row, in_title, in_body))
+                texts.append((row, line, start, end, grams, *values))
+                seen = [text if text.isascii() else tokens.spaced(text) for text in values]
+                bodies.append(seen[2])
+                plain.append((row, *seen))
+            whole.append((rowid, _whole([*map(tokens.spaced, beside)], bodies)))
+        self._held.clear()
+        self._size = 0
+        many = self._connection.executemany
+        many("INSERT INTO search_text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", texts)
+        many(f"INSERT INTO search (rowid, {_LIST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", plain)
+        many("INSERT INTO search_grams (rowid, title, body) VALUES (?, ?, ?)", in_grams)
+        many("INSERT INTO search_whole (rowid, text) VALUES (?, ?)", whole)
+
+
+def add(connection: Connection, rowid: int, note: ParsedNote, *, derived: tuple[int, int] | None = None) -> None:
+    """Add the pieces of one ``note``, see Loader."""
+    loader = Loader(connection)
+    loader.add(rowid, note, derived=derived)
+    loader.flush()
 
 
 def remove(connection: Connection, rowid: int) -> None:
@@ -198,20 +234,17 @@ def _meta_text(meta: dict[str, Any]) -> str:
     return "\n".join(out)
 
 
-def _pieces(note: ParsedNote, derived: tuple[int, int] | None) -> Iterator[tuple[int, int, int, str, str]]:
+def _pieces(note: ParsedNote, derived: tuple[int, int] | None) -> Iterator[Piece]:
     """(line, start byte, end byte, headings, text) of each piece of the body without ``derived``; at least one."""
+    if note.text.isascii() and note.encoding == "utf-8" and derived is None:
+        yield from _plain_pieces(note)
+        return
     data = note.text.encode(note.encoding, "surrogatepass" if note.encoding.startswith("utf") else "replace")
     mark = max(note.size - len(data), 0)  # a byte order mark is no part of the text
-    sections = [(s.line, s.start, s.end, "\n".join(s.path)) for s in note.sections]
-    if not sections:
-        sections = [(note.body_line, note.body_start, note.size, "")]
+    sections = _sections(note)
     if derived is not None and derived[0] < derived[1]:
         sections = _outside(sections, derived, data, mark)
-    limit = PIECE
-    total = sum(max(end - start, 0) for _, start, end, _ in sections)
-    if len(sections) + total // PIECE * 2 > _MAX_PIECES:  # a huge file: pieces grow instead
-        sections = [(note.body_line, note.body_start, note.size, "")]  # (a region in it is blank all the same)
-        limit = max(PIECE, total // (_MAX_PIECES // 4))
+    sections, limit = _few(note, sections)
     one_byte = note.encoding == "latin-1"
     for first, start, end, heading in sections:
         text = data[start - mark : end - mark].decode(note.encoding, "replace")
@@ -222,6 +255,35 @@ def _pieces(note: ParsedNote, derived: tuple[int, int] | None) -> Iterator[tuple
             yield line, at, at + size, _clean(heading), _clean(part)
             at += size
             line += part.count("\n")
+
+
+def _plain_pieces(note: ParsedNote) -> Iterator[Piece]:
+    """The same where each character is one byte."""
+    text = note.text
+    mark = max(note.size - len(text), 0)
+    sections, limit = _few(note, _sections(note))
+    for first, start, end, heading in sections:
+        at, line = start, first
+        for part in cut(text[start - mark : end - mark], limit):
+            yield line, at, at + len(part), _clean(heading), part
+            at += len(part)
+            line += part.count("\n")
+
+
+def _sections(note: ParsedNote) -> list[tuple[int, int, int, str]]:
+    """(line, start byte, end byte, headings) of the note's sections, or of its whole body where it has none."""
+    if not note.sections:
+        return [(note.body_line, note.body_start, note.size, "")]
+    return [(s.line, s.start, s.end, "\n".join(s.path)) for s in note.sections]
+
+
+def _few(note: ParsedNote, sections: list[tuple[int, int, int, str]]) -> tuple[list[tuple[int, int, int, str]], int]:
+    """The sections to cut and the longest piece: of a huge file, one section in larger pieces."""
+    total = sum(max(end - start, 0) for _, start, end, _ in sections)
+    if len(sections) + total // PIECE * 2 <= _MAX_PIECES:
+        return sections, PIECE
+    # (a derived region in it is blank all the same)
+    return [(note.body_line, note.body_start, note.size, "")], max(PIECE, total // (_MAX_PIECES // 4))
 
 
 def _outside(

@@ -57,6 +57,10 @@ _CODES = {ord(symbol): chr(0xE001 + number) for number, symbol in enumerate(_SYM
 #: What separates folded ASCII words, and the runs of letters and digits in them, as blanks.
 _ASCII_BREAKS = {number: " " for number in range(128) if not chr(number).islower() and not chr(number).isdigit()}
 _ASCII_BLANKS = {number: " " for number in _ASCII_BREAKS if chr(number) not in _SYMBOLS}
+#: The same for bytes of UTF-8, letters of either case: what is no part of a run of ASCII becomes a blank.
+_ASCII_RUNS = bytes(
+    number if number < 128 and (chr(number).isalnum() or chr(number) in _SYMBOLS) else 32 for number in range(256)
+)
 #: The first character of a script written without spaces, and how many different ones are replaced one by one.
 _FIRST_UNSPACED, _FEW = UNSPACED[0], 24
 _compiled: dict[str, re.Pattern[str]] = {}
@@ -172,7 +176,8 @@ def coded(word: str) -> str:
 
 def identifiers(text: str) -> str:
     """The column ``words`` of ``text``: whole identifiers, camel case in parts, words unicode61 would cut otherwise."""
-    runs = set(_pattern(_ASCII_WORD).findall(text)).difference(_ordinary)
+    plain = text.encode("utf-8", "surrogatepass").translate(_ASCII_RUNS).decode("ascii")
+    runs = set(plain.split()).difference(_ordinary)
     found = [_kept.get(run) or _learn(run) for run in runs]
     if not text.isascii():
         found += dict.fromkeys(_odd_words(text))

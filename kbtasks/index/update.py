@@ -130,6 +130,7 @@ class Delta:
         self._sums = facets.Sums(connection)
         self._meanings = Meanings(connection, self._sums, fresh=fresh)
         self._writer = Writer(connection, self._meanings)
+        self._loader = search.Loader(connection)
         self._names: set[str] = set()
         self._reread: set[int] = set()
         self._unlinked: set[int] = set()
@@ -150,6 +151,7 @@ class Delta:
             for problem in folder.problems:
                 self._problem(problem, folder.path)
         self._writer.flush()
+        self._loader.flush()
         self._write_rows(connection)
         if fresh:
             tables.run(connection, tables.NOTE_INDEXES)
@@ -191,7 +193,7 @@ class Delta:
         derived = derived_part(path, read.data, self.index_note)
         parts = self._writer.add(rowid, note, read.seen[1], derived)
         self._sums.add_note(parts)
-        add_to_search(connection, rowid, note, read.data, derived)
+        add_to_search(self._loader, rowid, note, read.data, derived)
         if not fresh and (before is None or facets.of_note(before, "names") != facets.of_note(parts, "names")):
             self._writer.flush()
             self._names |= _names_of(connection, rowid) ^ names_before
@@ -297,11 +299,11 @@ def derived_part(path: str, data: bytes, index_note: str) -> tuple[int, int] | N
 
 
 def add_to_search(
-    connection: Connection, rowid: int, note: ParsedNote, data: bytes, derived: tuple[int, int] | None
+    loader: search.Loader, rowid: int, note: ParsedNote, data: bytes, derived: tuple[int, int] | None
 ) -> None:
     """Add what a person wrote in ``note`` to the search tables: a derived listing would be found before what it lists."""
     if derived is not None and derived[0] < derived[1]:
         from kbtasks.index.region import blanked
 
         note = parse_note(note.path, blanked(data, derived), size=note.size, revision=note.revision)
-    search.add(connection, rowid, note, derived=derived)
+    loader.add(rowid, note, derived=derived)
