@@ -13,7 +13,7 @@ from support.indexed import opened, words, write
 from kbtasks.errors import Busy
 
 HEAVY = {"dataclasses", "argparse", "pathlib", "tomllib", "typing", "invoke", "doit", "jsonschema", "rich", "sqlite_utils", "yaml",
-         "rapidfuzz", "numpy", "json", "re", "hashlib"}  # fmt: skip
+         "rapidfuzz", "numpy", "json", "re", "hashlib", "datetime", "sqlite3", "array"}  # fmt: skip
 
 
 def test_nothing_changed_imports_nothing_heavy(tmp_path: Path) -> None:

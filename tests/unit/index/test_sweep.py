@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.dropped import as_nobody
 from support.indexed import opened, words, write
+from support.nobody import folder, own
 
 from kbtasks.index.sweep import UNTRUSTED, sweep, trusted
+from kbtasks.index.view import open_view
 from kbtasks.vault.walk import Rules
 
 SECOND = 10**9
@@ -169,3 +172,28 @@ def test_private_notes_keep_the_index_private(tmp_path: Path) -> None:
     (root / "b.md").chmod(0o600)
     opened(root).close()
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to drop its rights")
+def test_a_folder_that_cannot_be_listed_is_named_and_comes_back_whole() -> None:
+    with folder() as place:
+        root = write(place / "vault", {"top.md": "kept\n", "shut/in.md": "secret\n", "shut/deep/low.md": "secret\n"})
+        own(*root.rglob("*"), root)
+
+        def look() -> list[object]:
+            with open_view(str(root), str(place / "cache")) as view:
+                problems = [(problem.code, problem.path) for problem in view.problems if problem.code == "unreadable"]
+                return [words(view, "kept"), words(view, "secret"), problems]
+
+        whole = [["top.md"], ["shut/deep/low.md", "shut/in.md"], []]
+        assert as_nobody(look) == whole
+        (root / "shut").chmod(0)
+        for _ in range(2):
+            assert as_nobody(look) == [["top.md"], [], [["unreadable", "shut"]]]
+        (root / "shut").chmod(0o755)
+        assert as_nobody(look) == whole
+        (root / "shut").chmod(0o600)  # its names can be listed, its files not looked at
+        for _ in range(2):
+            assert as_nobody(look) == [["top.md"], [], [["unreadable", "shut"]]]
+        (root / "shut").chmod(0o755)
+        assert as_nobody(look) == whole
