@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+from stat import S_ISREG
 
 from kbtasks.binding.private import PYCACHE, private_index
 from kbtasks.config import CACHE_FOLDER
@@ -106,7 +107,10 @@ def create(root: str, id: str, *, title: str, type: str, tags: list[str], body_f
     check_path(path)
     meta = {"title": check_title(title), "type": check_kebab("type", type), "tags": check_tags(tags)}
     try:
-        with open(body_file, "rb") as file:
+        handle = os.open(body_file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer never opens
+        with open(handle, "rb") as file:
+            if not S_ISREG(os.fstat(handle).st_mode):
+                raise UsageError(message="the body file is not a regular file")
             body = file.read(MAX_BODY + 1)
     except OSError as error:
         raise UsageError(message=f"the body file cannot be read: {error.strerror}") from None
@@ -279,18 +283,41 @@ def to_bytes(answer: dict[str, Any]) -> bytes:
     return json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
 
 
+def _limit_time() -> None:
+    """End a search that takes longer than SEARCH_SECONDS, whatever it is doing, with words of its own."""
+    try:  # the C module directly: the public wrapper loads enum, which costs as much as half of this program
+        import _signal as signal  # type: ignore[import-not-found]
+    except ImportError:  # pragma: no cover
+        import signal
+
+    def late(*_: object) -> None:
+        raise Unavailable(
+            message=f"the search took longer than {SEARCH_SECONDS:g} s; an index makes it quick: kb refresh"
+        )
+
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, late)
+        signal.setitimer(signal.ITIMER_REAL, SEARCH_SECONDS)
+
+
 def main() -> None:
     """Entry point of the console script ``kb-recall``."""
     if sys.argv[1:] in (["--help"], ["-h"]):
         sys.stdout.write(f"{(__doc__ or '').strip()}\n\nFor a person there is kb: kb search WORDS, kb bind --help.\n")
         sys.exit(0)
     try:
-        answer = run(sys.argv[1:])
+        if sys.argv[1:2] == ["search"]:
+            _limit_time()
+        answer = to_bytes(run(sys.argv[1:]))
+        sys.stdout.buffer.write(answer)
+        sys.stdout.buffer.flush()
     except KbError as error:
         sys.stderr.write(f"kb-recall: {error.message}\n".encode("utf-8", "backslashreplace").decode())
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(Interrupted.exit_code)
-    sys.stdout.buffer.write(to_bytes(answer))
-    sys.stdout.buffer.flush()
+    except OSError as error:  # no descriptor, no room, nobody who reads
+        sys.stderr.write(f"kb-recall: {error.strerror or error}\n")
+        sys.stderr.flush()
+        os._exit(Unavailable.exit_code)  # what stdout still holds cannot be written
     os._exit(0)  # the answer is out; tearing down would only cost time

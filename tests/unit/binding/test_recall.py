@@ -197,6 +197,28 @@ def test_as_a_process(vault: Path) -> None:
     assert done.stderr == b"kb-recall: --root is missing\n"
 
 
+def test_a_late_search_says_so_itself(vault: Path) -> None:
+    code = "import sys; from kbtasks import recall; recall.SEARCH_SECONDS = 0.001; recall.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words("parser", vault)], cwd=REPOSITORY, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (10, b"")
+    assert done.stderr == b"kb-recall: the search took longer than 0.001 s; an index makes it quick: kb refresh\n"
+
+
+def test_a_pipe_as_body_and_a_full_output_end_it_in_one_line(vault: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="not a regular file"):
+        recall.run(creation(vault, pipe))
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            code = "from kbtasks.recall import main; main()"
+            argv = [sys.executable, "-c", code, *words("parser", vault)]
+            done = subprocess.run(argv, cwd=REPOSITORY, stdout=full, stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stderr) == (10, b"kb-recall: No space left on device\n")
+
+
 def test_no_task_runner_is_loaded(vault: Path) -> None:
     code = (
         "import sys, json; from kbtasks import recall; recall.run(json.loads(sys.argv[1]));"

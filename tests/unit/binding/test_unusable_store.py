@@ -62,6 +62,7 @@ def test_a_lock_that_is_no_file_of_ours_is_refused_before_anything_starts(tmp_pa
     promotion = Promotion(project=str(bench.project), task="t", session=None, note="再 🪶", title="T", tags=["x"])
     (bench.store / "promotions").mkdir(mode=0o700)
     lock = Path(one_at_a_time(bench.place, promotion.project).path)
+    lock.unlink()
     lock.mkdir()
     with pytest.raises(PrivateState, match="not a regular file"):
         promote(bench.place, promotion)
