@@ -13,7 +13,11 @@ import tempfile
 from pathlib import Path
 
 from kbtasks import errors, schema
+from kbtasks.build import targets
 from kbtasks.command import COMMON, Param
+from kbtasks.index import region
+from kbtasks.resources import faults, sources
+from kbtasks.tasks import call
 from kbtasks.tasks.invoked import described, spelled
 from kbtasks.tasks.table import all_commands
 
@@ -77,14 +81,40 @@ def schemas() -> str:
 
 def exit_codes() -> str:
     """The error tree with codes, exit codes and messages."""
-    lines = ["# Exit codes and errors", "", MADE.strip(), "", "| code | exit | message |", "|---|---|---|"]
-    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.KbError)]
-    for each in sorted(found, key=lambda item: (item.exit_code, item.code)):
+    lines = ["# Exit codes and errors", "", MADE.strip(), "", "| exit | meaning |", "|---|---|"]
+    lines += [f"| {number} | {meaning} |" for number, meaning in EXITS]
+    lines += ["", "Plain `doit` keeps its own codes, make ends with 2, and under `inv` 1 is also invoke's own parse error.", "",
+              "An error is one line on stderr, and a second one, `next:`, where there is something to type. With `--json` it is the",
+              "document [error](schemas.md#error) on stdout, with one of these codes, or `source-` and what a source answered:", "", "| code | exit | message |", "|---|---|---|"]  # fmt: skip
+    found = [
+        value
+        for module in (errors, faults, sources, region, targets, call)
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, errors.KbError) and value.__module__ == module.__name__
+    ]
+    for each in sorted((each for each in found if "code" in vars(each)), key=lambda item: (item.exit_code, item.code)):
         message = " ".join((each.__doc__ or "").split("\n\n")[0].split())
         lines.append(f"| `{each.code}` | {each.exit_code} | {_cell(message)} |")
-    lines += ["", "Exit 0 is done (also: nothing matched, a partial read); 3 means that `check` or a verification found problems; 9 that some",
-              "items of a write failed or are pending. Plain `doit` keeps its own codes; under `inv`, 1 is also invoke's parse error."]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+EXITS = (
+    (0, "done; also where nothing matched, or a read is partial and says so"),
+    (1, "a fault of ours"),
+    (2, "the line or a document given is wrong"),
+    (
+        3,
+        "something is to be mended: `check`, `agents.check`, `context`, `doctor`, `resource.doctor`, a verification; a page that could not be had (`clip`)",
+    ),
+    (4, "what was named is not there, or is several things"),
+    (5, "refused, or somebody else was first: nothing was changed"),
+    (6, "what a binding pinned has changed"),
+    (7, "whether it was done is uncertain"),
+    (8, "in use by another process; try again"),
+    (9, "some items failed or are left, the rest is done"),
+    (10, "something it needs is not available: an extra, a program, a server, Git, room on the disk"),
+    (130, "interrupted"),
+)
 
 
 def _cell(text: str) -> str:

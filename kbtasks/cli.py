@@ -22,6 +22,26 @@ _COMMON_PARAMS = {
     )
 }
 _HELP = {"--help", "-h"}
+#: What a flag is called in another command or program, by what may be meant here.
+_MEANT = {
+    "--path": ("--folder",),
+    "--folder": ("--path",),
+    "--dir": ("--root", "--folder"),
+    "--vault": ("--root",),
+    "--top": ("--limit",),
+    "-n": ("--limit", "--dry-run"),
+    "--max": ("--limit",),
+    "--text": ("--body",),
+    "--body": ("--text",),
+    "--text-file": ("--body-file",),
+    "--body-file": ("--text-file",),
+    "--revision": ("--expected-revision",),
+    "--expected-revision": ("--revision",),
+    "--required": ("--require-history",),
+    "--require-history": ("--required",),
+    "--no-history": ("--no-graph",),
+    "--config": ("--provider-config", "--source-config"),
+}
 
 
 def parse(command: Command, words: Sequence[str], common: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +115,7 @@ def _unknown_flag(command: Command, word: str) -> UsageError:
 
     flag = word.split("=", 1)[0]
     known = ["--" + param.flag for param in command.params] + ["--" + flag for flag in _COMMON_PARAMS]
-    close = get_close_matches(flag, known, 1)
+    close = [name for name in _MEANT.get(flag, ()) if name in known] or get_close_matches(flag, known, 1)
     if close:
         return UsageError(
             message=f"{command.name} has no flag {flag}; did you mean {close[0]}?", next=f"kb {command.name} --help"
