@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from kbtasks.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
+    from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
 _loaded: dict[str, Any] = {}
@@ -43,17 +45,28 @@ def validator(name: str) -> Validator:
     """A validator of the schema ``name``; references between schemas resolve by file name, ``format`` is checked."""
     if name not in _validators:
         from jsonschema import Draft202012Validator
+        from jsonschema.validators import extend
         from referencing import Registry, Resource
 
         def retrieve(uri: str) -> Resource[Any]:
             return Resource.from_contents(load(uri.rsplit("/", 1)[-1].removesuffix(".json")))
 
         registry: Registry[Any] = Registry(retrieve=retrieve)  # type: ignore[call-arg]
-        _validators[name] = Draft202012Validator(
-            load(name), registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER
-        )
+        checker = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+        _validators[name] = checker(load(name), registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER)
     result: Validator = _validators[name]
     return result
+
+
+def _pattern(_: Validator, pattern: str, instance: Any, __: dict[str, Any]) -> Iterator[ValidationError]:
+    """``pattern`` as ECMA-262 has it: there ``$`` is the end, in Python it also stands before a last line end."""
+    import re
+
+    from jsonschema.exceptions import ValidationError
+
+    exact = pattern[:-1] + r"\Z" if pattern.endswith("$") and not pattern.endswith(r"\$") else pattern
+    if isinstance(instance, str) and not re.search(exact, instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 def problems(name: str, document: Any) -> list[tuple[str, str, Any]]:

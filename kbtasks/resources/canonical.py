@@ -26,6 +26,8 @@ _TIME = re.compile(
 )
 _FORM = "%Y-%m-%dT%H:%M:%S"
 LATEST_YEAR = 9998
+#: The last moment that can be told; what follows a revision of the last accepted year still fits below it.
+_LAST = "9999-12-31T23:59:59.999Z"
 
 
 def trim(text: str) -> str:
@@ -100,13 +102,13 @@ def content_revision(provider: str, source_id: str, title: str, text: str, url: 
     return digest({"provider": provider, "id": source_id, "title": title, "text": text, "url": url})
 
 
-def instant(text: str) -> str:
+def instant(text: str, latest: int = LATEST_YEAR) -> str:
     """A time as ECMAScript's toISOString prints it: UTC, three decimals, ``Z``.
 
     Accepts ``YYYY-MM-DDTHH:MM[:SS[.f]]`` with ``Z`` or an offset; decimals past the third are cut; ``T24:00:00`` is
     the next day's start. Raises ValueError with the reason for anything else, also where JavaScript would guess: no
-    zone (it takes the machine's), a day that does not exist (it rolls over), and years after 9998 (nothing could be
-    later).
+    zone (it takes the machine's), a day that does not exist (it rolls over), and years after ``latest`` (nothing could
+    be later). Stored documents may hold times of the year 9999: what was made after a record of the last hours of 9998.
     """
     found = _TIME.fullmatch(text)
     if not found:
@@ -128,8 +130,8 @@ def instant(text: str) -> str:
             moment = moment - offset if found[9] == "+" else moment + offset
     except (ValueError, OverflowError):
         raise ValueError("no such day or hour exists") from None
-    if moment.year > LATEST_YEAR:
-        raise ValueError(f"years after {LATEST_YEAR} are refused: no later revision could follow")
+    if moment.year > latest:
+        raise ValueError(f"years after {latest} are refused: no later revision could follow")
     return _print(moment)
 
 
@@ -151,8 +153,11 @@ def now() -> str:
 
 
 def after(text: str, milliseconds: int = 1) -> str:
-    """The time ``milliseconds`` after the canonical ``text``."""
-    return _print(moment_of(text) + timedelta(milliseconds=milliseconds))
+    """The time ``milliseconds`` after the canonical ``text``; never past the end of the year 9999."""
+    try:
+        return _print(moment_of(text) + timedelta(milliseconds=milliseconds))
+    except OverflowError:
+        return _LAST
 
 
 def later_than(text: str | None) -> str:

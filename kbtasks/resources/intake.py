@@ -8,7 +8,7 @@ from kbtasks.errors import UsageError
 from kbtasks.resources.extras import normal_extras
 from kbtasks.resources.faults import InvalidRecord, NotJson
 from kbtasks.resources.model import Reader, normal_resource
-from kbtasks.resources.strictjson import items, unstorable
+from kbtasks.resources.strictjson import Unreadable, items, unstorable
 from kbtasks.resources.whatwg import secret_names
 
 if TYPE_CHECKING:
@@ -33,13 +33,16 @@ def read_resources(data: bytes, *, what: str, skip_bad: bool) -> Intake:
     skip_bad: set bad items aside with their reasons instead of refusing the whole input. Raises NotJson, InvalidRecord
     (naming every bad item, not only the first) and UsageError.
     """
-    found = items(data, what=what)
+    found = items(data, what=what, skip_bad=skip_bad)
     if not 1 <= len(found) <= MAX_ITEMS:
         raise UsageError(message=f"{what} holds {len(found)} resources; a put takes 1 to {MAX_ITEMS}")
     intake = Intake()
     several = len(found) > 1
     for position, item in enumerate(found):
         place = f"/{position}" if several else ""
+        if isinstance(item, Unreadable):
+            intake.bad.append({"item": position, "pointer": place, "reason": item.error.message})
+            continue
         try:
             intake.taken.append((position, *read_one(item, what=what)))
         except (InvalidRecord, NotJson) as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
+
+from kbtasks.resources.records import extras_in, resource_in
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -23,7 +24,7 @@ def list_records(connection: Connection, filters: Filters, limit: int, offset: i
     )
     found = []
     for identity, provider, url, updated_at, revision, body, extras, pending in rows:
-        resource = json.loads(body)
+        resource = resource_in(body, revision)
         item = {
             "id": identity,
             "provider": provider,
@@ -34,7 +35,7 @@ def list_records(connection: Connection, filters: Filters, limit: int, offset: i
             "resourceRevision": revision,
             "pending": bool(pending),
         }
-        tags = json.loads(extras).get("tags") if extras else None
+        tags = (extras_in(extras) or {}).get("tags")
         if tags:
             item["tags"] = tags
         found.append(item)
@@ -51,7 +52,7 @@ def list_deleted(connection: Connection, limit: int, offset: int) -> tuple[list[
     for identity, at, detail in rows:
         item = {"id": identity, "deletedAt": at}
         if detail:
-            known = json.loads(detail)
+            known = extras_in(detail) or {}
             item |= {"title": known.get("title"), "url": known.get("url"), "provider": known.get("provider")}
         found.append(item)
     return found, int(total)

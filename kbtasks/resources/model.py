@@ -29,8 +29,8 @@ _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 class Reader:
     """Reads fields of one document and says, by JSON pointer, what is wrong with it.
 
-    what: how messages call the document. strict: lone surrogates and U+0000 are refused (they are kept when a whole
-    store is taken over, so that its revisions stay what they were).
+    what: how messages call the document. strict: lone surrogates, U+0000 and the year 9999 are refused (they are kept
+    when a whole store is taken over, so that its revisions stay what they were).
     """
 
     def __init__(self, what: str, *, strict: bool = True) -> None:
@@ -92,7 +92,7 @@ class Reader:
         if not isinstance(value, str):
             raise self.refuse(place, f"a time is needed, not {kind(value)}")
         try:
-            return canonical.instant(value)
+            return canonical.instant(value, canonical.LATEST_YEAR if self.strict else canonical.LATEST_YEAR + 1)
         except ValueError as error:
             raise self.refuse(place, f"{value[:60]!r}: {error}") from None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError
 from kbtasks.fsio import step
-from kbtasks.resources import canonical
+from kbtasks.resources import canonical, records
 from kbtasks.resources.faults import MassChange
 from kbtasks.resources.merge import Quarantined, merge_item
 from kbtasks.resources.sources import BadPage, Page, Source
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _COUNTED = ("added", "updated", "unchanged", "skippedDeleted", "skippedOlder")
-MAX_QUARANTINED_BYTES = 4096
+MAX_QUARANTINED_BYTES, MAX_REASON = 4096, 500
 COMPLETE_NOTE = "Complete means that this window ended, not that the account's whole history is here."
 
 
@@ -154,7 +154,8 @@ def _commit_page(
             bad.append((-1, f"{item.id}: {fault}", {"id": item.id, "url": item.url, "updatedAt": item.updated_at}))
     counts["unchanged"] += page.repeated
     now = canonical.now()
-    for position, reason, raw in bad:
+    for position, full, raw in bad:
+        reason = canonical.cut(full, MAX_REASON)
         text = canonical.compact(raw)
         connection.execute(
             "INSERT INTO quarantine VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason, at = excluded.at",
@@ -197,8 +198,6 @@ def _finish(connection: Connection, source: Source, mark: Progress, page: Page, 
 
 def list_sources(connection: Connection) -> list[dict[str, Any]]:
     """Every source pulled from so far, with its progress and how many items are set aside."""
-    import json
-
     rows = connection.execute(
         "SELECT key, generation, active, checkpoint IS NOT NULL, coverage, config, last_received, last_at,"
         " (SELECT count(*) FROM quarantine q WHERE q.source = s.key) FROM source s ORDER BY key"
@@ -213,7 +212,7 @@ def list_sources(connection: Connection) -> list[dict[str, Any]]:
             "lastReceived": last,
             "lastAt": at,
             "quarantined": aside,
-            **(json.loads(config) if config else {}),
+            **(records.extras_in(config) or {}),
         }
         for key, generation, active, checkpoint, coverage, config, last, at, aside in rows
     ]

@@ -29,25 +29,52 @@ _INTO_LEXICAL = f"INSERT INTO lexical (rowid, {_COLUMNS}) VALUES (?{_MARKS})"
 _OUT_OF_LEXICAL = f"INSERT INTO lexical (lexical, rowid, {_COLUMNS}) VALUES ('delete', ?{_MARKS})"
 
 
+def _damaged(reason: str) -> DamagedStore:
+    return DamagedStore(path="in use", reason=reason, next="kb resource.doctor")
+
+
+def resource_in(body: str, revision: str) -> Resource:
+    """The resource stored as ``body``; DamagedStore where these are not the bytes that were hashed."""
+    if not isinstance(body, str) or canonical.text_digest(body) != revision:
+        raise _damaged("a record differs from its digest")
+    found: Resource = json.loads(body)
+    return found
+
+
+def extras_in(text: str | None) -> dict[str, Any] | None:
+    """The extras stored as ``text``; DamagedStore where they are no JSON object."""
+    if not text:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise _damaged("a record's extras cannot be read")
+    return found
+
+
 class Stored:
     """A record as it lies in the store."""
 
-    __slots__ = ("body", "extras", "number", "revision", "seq")
+    __slots__ = ("_extras", "body", "number", "revision", "seq")
 
     def __init__(self, number: int, revision: str, seq: int, body: str, extras: str | None) -> None:
         self.number = number
         self.revision = revision
         self.seq = seq
         self.body = body
-        self.extras: dict[str, Any] | None = json.loads(extras) if extras else None
+        self._extras = extras
 
     @property
     def resource(self) -> Resource:
         """The normalised resource; DamagedStore where the bytes are not those that were hashed."""
-        if canonical.text_digest(self.body) != self.revision:
-            raise DamagedStore(path="in use", reason="a record differs from its digest", next="kb resource.doctor")
-        found: Resource = json.loads(self.body)
-        return found
+        return resource_in(self.body, self.revision)
+
+    @property
+    def extras(self) -> dict[str, Any] | None:
+        """What lies beside it; DamagedStore where that cannot be read."""
+        return extras_in(self._extras)
 
 
 class Counts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from kbtasks.errors import KbError, UsageError
 from kbtasks.resources import lexical, ranked, records, semantic, terms
 from kbtasks.resources.canonical import plain
+from kbtasks.resources.faults import DamagedStore
 from kbtasks.resources.model import is_resource_id
 from kbtasks.resources.snippet import snippet
 from kbtasks.resources.tables import LEXICAL_WEIGHTS
@@ -165,32 +165,38 @@ def _identity(connection: Connection, query: str, filters: Filters) -> list[Hit]
         return []  # too short to mean one record
     clause, values = filters.sql()
     rows = connection.execute(
-        f"SELECT number, body, extras FROM record r WHERE {column} = ?{clause} ORDER BY id LIMIT {MAX_LIMIT + 1}",
+        f"SELECT body, revision, extras FROM record r WHERE {column} = ?{clause} ORDER BY id LIMIT {MAX_LIMIT + 1}",
         [text, *values],
     )
-    hits = [Hit(json.loads(body), _loaded(extras), 1.0, [query.strip()], origin="local") for _, body, extras in rows]
+    hits = [_stored(row, 1.0, [query.strip()]) for row in rows]
     for hit in hits:
         hit.grade = "identity"
     return hits
 
 
-def _loaded(text: str | None) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = json.loads(text) if text else None
-    return found
+def _stored(row: tuple[Any, ...], score: float, matched: list[str]) -> Hit:
+    body, revision, extras = row
+    return Hit(records.resource_in(body, revision), records.extras_in(extras), score, matched, origin="local")
 
 
 def _local(connection: Connection, number: int, score: float, matched: list[str]) -> Hit:
-    body, extras = connection.execute("SELECT body, extras FROM record WHERE number = ?", (number,)).fetchone()
-    return Hit(json.loads(body), _loaded(extras), score, matched, origin="local")
+    row = connection.execute("SELECT body, revision, extras FROM record WHERE number = ?", (number,)).fetchone()
+    if row is None:
+        raise DamagedStore(
+            path="in use",
+            reason="its search tables name a record that is not there",
+            next="kb resource.doctor --rebuild",
+        )
+    return _stored(row, score, matched)
 
 
 def _everything(connection: Connection, filters: Filters, limit: int, answers: list[Resource]) -> list[Hit]:
     """What passes the filters where no words were asked for, by id, each with score 1."""
     clause, values = filters.sql()
     rows = connection.execute(
-        f"SELECT body, extras FROM record r WHERE 1{clause} ORDER BY id LIMIT ?", [*values, limit]
+        f"SELECT body, revision, extras FROM record r WHERE 1{clause} ORDER BY id LIMIT ?", [*values, limit]
     ).fetchall()
-    hits = [Hit(json.loads(body), _loaded(extras), 1, [], origin="local") for body, extras in rows]
+    hits = [_stored(row, 1, []) for row in rows]
     hits += [Hit(resource, None, 1, [], origin="remote") for resource in answers]
     return sorted(hits, key=lambda hit: str(hit.resource["id"]))[:limit]
 

@@ -8,9 +8,11 @@ cosine.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError
+from kbtasks.resources.records import resource_in
 from kbtasks.resources.store import transaction
 
 if TYPE_CHECKING:
@@ -26,22 +28,30 @@ if TYPE_CHECKING:
 LEAST = 0.45
 #: Tokens of a record and of a query that are read.
 RECORD_TOKENS, QUERY_TOKENS = 254, 126
+#: Characters of a record that are read, and that are kept of them: a token has four or five.
+READ, RECORD = 4000, 2000
 BATCH = 64
+#: Addresses cost dozens of tokens and mean nothing to the model.
+_ADDRESS = re.compile(r"https?://[^\s<>)\]]{1,1000}")
 _MISSING = "FROM record r LEFT JOIN vector v ON v.number = r.number AND v.revision = r.revision AND v.model = ?"
 MAKE = "kb resource.vectors"
+#: What stands for a record in a script that the model does not know: it was looked at, and words alone find it.
+NO_VECTOR = b""
 
 
 def text_of(resource: dict[str, Any]) -> str:
     """What of a record is compared: what it is for first, then what it says."""
-    parts = [resource["title"], resource["purpose"], *resource["useWhen"], resource["summary"], resource["text"]]
-    return "\n".join(part for part in parts if part)[:4000]
+    title, text = resource["title"], resource["text"]
+    if text.startswith(title):
+        title = ""  # a title that was made of the text says nothing twice
+    parts = [title, resource["purpose"], *resource["useWhen"], resource["summary"], text]
+    return _ADDRESS.sub(" ", "\n".join(part for part in parts if part)[:READ])[:RECORD]
 
 
 def build(connection: Connection, *, progress: Callable[[int, int], None] | None = None) -> dict[str, int]:
     """Make the vectors that are missing or out of date, in batches that are kept as they come; MissingExtra without it."""
-    import json
 
-    from kbtasks.index import modelfile
+    from kbtasks.index import modelfile, sectiontext
 
     path = modelfile.require()
     modelfile.verify(path)
@@ -50,28 +60,34 @@ def build(connection: Connection, *, progress: Callable[[int, int], None] | None
 
     connection.execute("DELETE FROM vector WHERE number NOT IN (SELECT number FROM record)")
     total = connection.execute(f"SELECT count(*) {_MISSING} WHERE v.number IS NULL", (modelfile.SHA256,)).fetchone()[0]
-    made = 0
+    made = last = 0
     while True:
         rows = connection.execute(
-            f"SELECT r.number, r.revision, r.body {_MISSING} WHERE v.number IS NULL ORDER BY r.number LIMIT ?",
-            (modelfile.SHA256, BATCH),
+            f"SELECT r.number, r.revision, r.body {_MISSING} WHERE v.number IS NULL AND r.number > ?"
+            " ORDER BY r.number LIMIT ?",
+            (modelfile.SHA256, last, BATCH),
         ).fetchall()
         if not rows:
             break
-        ids = [_ids(tokenizer, text_of(json.loads(body)), RECORD_TOKENS) for _, _, body in rows]
-        vectors = [quantise(pooled) for pooled, _ in encoder.encode(ids)]
+        last = rows[-1][0]
+        texts = [text_of(resource_in(body, revision)) for _, revision, body in rows]
+        known = [at for at, text in enumerate(texts) if sectiontext.foreign_share(text) <= sectiontext.FOREIGN_SHARE]
+        pooled = encoder.encode([_ids(tokenizer, texts[at], RECORD_TOKENS) for at in known])
+        vectors = [NO_VECTOR] * len(rows)
+        for at, (vector, _) in zip(known, pooled, strict=True):
+            vectors[at] = quantise(vector)[0].tobytes()
         with transaction(connection):
             connection.executemany(
                 "INSERT OR REPLACE INTO vector (number, revision, model, data) VALUES (?, ?, ?, ?)",
                 [
-                    (number, revision, modelfile.SHA256, vector.tobytes())
-                    for (number, revision, _), (vector, _) in zip(rows, vectors, strict=True)
+                    (number, revision, modelfile.SHA256, vector)
+                    for (number, revision, _), vector in zip(rows, vectors, strict=True)
                 ],
             )
         made += len(rows)
         if progress is not None:
             progress(made, total)
-    held = connection.execute("SELECT count(*) FROM vector").fetchone()[0]
+    held = connection.execute("SELECT count(*) FROM vector WHERE data <> ?", (NO_VECTOR,)).fetchone()[0]
     return {"made": made, "total": int(held)}
 
 
@@ -131,8 +147,8 @@ def _compare(
     clause, values = filters.sql()
     rows = connection.execute(
         "SELECT v.number, v.data FROM vector v JOIN record r ON r.number = v.number AND r.revision = v.revision"
-        f" WHERE v.model = ?{clause}",
-        [model, *values],
+        f" WHERE v.model = ? AND v.data <> ?{clause}",
+        [model, NO_VECTOR, *values],
     ).fetchall()
     if not rows:
         return []

@@ -100,14 +100,48 @@ def parse_bytes(data: bytes, *, what: str) -> Any:
     return parse(decode(data, what=what), what=what)
 
 
-def items(data: bytes, *, what: str) -> list[Any]:
-    """The items of a document that is one object, an array, or JSON Lines (one object a line, blank lines skipped)."""
+class Unreadable:
+    """A line of JSON Lines that is not strict JSON, with the error that says why."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: NotJson) -> None:
+        self.error = error
+
+
+def json_lines(text: str, *, what: str) -> list[Any] | None:
+    """The documents of JSON Lines, with Unreadable for a broken line; None where ``text`` is one document.
+
+    It is JSON Lines where its first line that is not blank is a whole object and another such line follows.
+    """
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(lines) < 2 or lines[0][1].lstrip()[:1] != "{" or lines[0][1].rstrip()[-1:] != "}":
+        return None
+    found: list[Any] = []
+    for number, line in lines:
+        try:
+            found.append(parse(line, what=f"{what}, line {number}"))
+        except NotJson as error:
+            if not found:
+                return None
+            found.append(Unreadable(error))
+    return found
+
+
+def items(data: bytes, *, what: str, skip_bad: bool = False) -> list[Any]:
+    """The items of a document that is one object, an array, or JSON Lines (one object a line, blank lines skipped).
+
+    skip_bad: a broken line of JSON Lines stands in the list as Unreadable; else NotJson names it.
+    """
     text = decode(data, what=what)
-    lines = [line for line in text.split("\n") if line.strip()]
-    if len(lines) > 1 and all(line.lstrip()[:1] == "{" and line.rstrip()[-1:] == "}" for line in lines):
-        return [parse(line, what=f"{what}, line {number}") for number, line in enumerate(lines, 1)]
-    value = parse(text, what=what)
-    return value if isinstance(value, list) else [value]
+    found = json_lines(text, what=what)
+    if found is None:
+        value = parse(text, what=what)
+        return value if isinstance(value, list) else [value]
+    broken = next((item for item in found if isinstance(item, Unreadable)), None)
+    if broken is not None and not skip_bad:
+        raise broken.error
+    return found
 
 
 def unstorable(value: Any, pointer: str = "") -> tuple[str, str] | None:

@@ -6,7 +6,6 @@ run; a provider must therefore take the same change twice without harm.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -173,9 +172,9 @@ def preview(connection: Connection, plan: Plan) -> list[dict[str, Any]]:
     shown = []
     for entry in plan.to_send:
         item: dict[str, Any] = {"operation": entry.operation, "id": entry.id, "revision": entry.revision}
-        row = connection.execute("SELECT body FROM record WHERE id = ?", (entry.id,)).fetchone()
+        row = connection.execute("SELECT body, revision FROM record WHERE id = ?", (entry.id,)).fetchone()
         if row and entry.operation == "upsert":
-            resource = json.loads(row[0])
+            resource = records.resource_in(*row)
             item |= {"title": resource["title"], "url": resource["source"]["url"], "bytes": len(row[0].encode("utf-8"))}
         shown.append(item)
     return shown

@@ -46,7 +46,9 @@ def to_v1(connection: Connection) -> V1Store:
     """The whole store as version 1: everything but extras and what was set aside."""
     store = V1Store()
     store.check_counts(records.count(connection), connection.execute("SELECT count(*) FROM tombstone").fetchone()[0])
-    store.resources = [json.loads(body) for (body,) in connection.execute("SELECT body FROM record ORDER BY seq")]
+    store.resources = [
+        records.resource_in(*row) for row in connection.execute("SELECT body, revision FROM record ORDER BY seq")
+    ]
     store.tombstones = dict(connection.execute("SELECT id, deleted_at FROM tombstone ORDER BY seq").fetchall())
     for key, identity, revision in connection.execute(
         "SELECT provider, id, revision FROM receipt ORDER BY provider, id"
@@ -82,8 +84,9 @@ def to_v1(connection: Connection) -> V1Store:
 def to_lines(connection: Connection) -> Iterator[str]:
     """The whole store as JSON Lines: a header, then one record, deletion, receipt ... per line, in the store's order."""
     yield canonical.compact({"format": FORMAT, "version": 1}) + "\n"
-    for body, extras in connection.execute("SELECT body, extras FROM record ORDER BY seq"):
-        yield canonical.compact({"resource": json.loads(body), "extras": json.loads(extras) if extras else None}) + "\n"
+    for body, revision, extras in connection.execute("SELECT body, revision, extras FROM record ORDER BY seq"):
+        line = {"resource": records.resource_in(body, revision), "extras": records.extras_in(extras)}
+        yield canonical.compact(line) + "\n"
     for kind, (table, columns, names) in _PARTS.items():
         for row in connection.execute(f"SELECT {columns} FROM {table}"):
             yield (

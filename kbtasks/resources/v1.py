@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 20 << 20
 MAX_RECORDS = 10_000
 MAX_SOURCES = 100
+#: Every program of the format counts exactly up to here (IEEE 754 doubles).
+MAX_NUMBER = 1 << 53
 INSTEAD = "use a bigger home for it: resource.export --format jsonl, or a postgresql provider"
 _HEX = re.compile("[0-9a-f]{64}", re.ASCII)
 
@@ -150,8 +152,8 @@ def _read_ingestion(document: dict[str, Any], store: V1Store, reader: Reader) ->
         _hex(key, place, reader)
         entry = reader.mapping(value, place)
         generation = entry.get("generation", 0)
-        if not isinstance(generation, int) or isinstance(generation, bool) or generation < 0:
-            raise reader.refuse(f"{place}/generation", "a whole number from 0 is needed")
+        if not isinstance(generation, int) or isinstance(generation, bool) or not 0 <= generation < MAX_NUMBER:
+            raise reader.refuse(f"{place}/generation", f"a whole number from 0 to {MAX_NUMBER - 1} is needed")
         if not isinstance(entry.get("active"), bool) or entry.get("coverage") not in ("partial", "full"):
             raise reader.refuse(place, "active (a boolean) and coverage (partial or full) are needed")
         seen = reader.items(entry, "seen", MAX_RECORDS, place)

@@ -121,19 +121,31 @@ def _encode(text: str, encoded: frozenset[str]) -> str:
     return _TO_ENCODE[encoded].sub(escape, text)
 
 
+#: Words that end a parameter's name where its value lets someone in, and whole names that do.
 _SECRET = re.compile(
-    r"(?:^|[_\-.])(?:access_?token|token|secret|password|passwd|pwd|api_?key|apikey|auth|authorization|sig|signature|"
-    r"session(?:id)?|sid|jwt|code|credential|private_?key|client_?secret|x-amz-signature|x-amz-credential|sas)$",
+    r"(?:token|secret|password|passwd|pwd|api_?key|access_?key(?:_?id)?|private_?key|secret_?key|auth|authorization|"
+    r"signature|session_?id|jwt|credentials?)$|"
+    r"(?:^|[_\-.])(?:sig|session|sid|code|sas|key)$",
     re.ASCII | re.IGNORECASE,
+)
+#: What the tokens of well-known services look like, and the three parts of a JSON Web Token (RFC 7519).
+_SECRET_VALUE = re.compile(
+    r"(?:gh[opsur]_|github_pat_|glpat-|xox[abposr]-|sk-|sk_live_|rk_live_|AKIA|ASIA|AIza|ya29\.)[A-Za-z0-9_.\-]{12,}|"
+    r"eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{4,}\.[A-Za-z0-9_\-]{8,}",
+    re.ASCII,
 )
 
 
 def secret_names(href: str) -> list[str]:
-    """Names of query parameters in ``href`` whose value looks like a secret (a token, a signature), in order."""
-    query = href.partition("#")[0].partition("?")[2]
+    """Names of parameters in the query or fragment of ``href`` that look like a secret (a token, a signature), in order."""
+    from urllib.parse import unquote
+
+    before, _, fragment = href.partition("#")
     names = []
-    for pair in query.split("&"):
+    for pair in f"{before.partition('?')[2]}&{fragment.removeprefix('?')}".split("&"):
         name, _, value = pair.partition("=")
-        if len(value) >= 8 and _SECRET.search(name) and name not in names:
+        name, value = unquote(name), unquote(value)
+        known = (len(value) >= 8 and _SECRET.search(name)) or _SECRET_VALUE.match(value)
+        if known and name[:64] not in names:
             names.append(name[:64])
     return names

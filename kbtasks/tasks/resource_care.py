@@ -50,14 +50,26 @@ def resource_gc(
             connection.execute("BEGIN IMMEDIATE")
             try:
                 data = collect(connection, abandon=abandon, dry_run=True)
+                _refuse_unknown(abandon, data["abandoned"])
             finally:
                 connection.execute("ROLLBACK")
         else:
             with transaction(connection):
                 data = collect(connection, abandon=abandon, dry_run=False)
+                _refuse_unknown(abandon, data["abandoned"])
             shrink(connection, path)
     data |= {"bytesBefore": before, "bytesAfter": os.path.getsize(path), "dryRun": dry_run}
     return Result("resource-gc", data)
+
+
+def _refuse_unknown(keys: list[str], known: list[str]) -> None:
+    """A misspelt key must not look as if a provider had been let go."""
+    from kbtasks.errors import NotFound
+    from kbtasks.resources.canonical import plain
+
+    for key in keys:
+        if plain(key) not in known:
+            raise NotFound(what="provider", name=key, next="the keys stand in: kb resource.gc --dry-run")
 
 
 @command(

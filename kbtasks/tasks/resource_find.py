@@ -129,7 +129,8 @@ def _render(data: dict[str, Any]) -> str:
     lines = []
     for hit in data["results"]:
         remote = " [remote]" if hit["origin"] == "remote" else ""
-        lines.append(f"{hit['title'] or '(no title)'}{remote}  ({hit['match']}, {hit['score']})")
+        title = _line(hit["title"]) or "(no title)"
+        lines.append(f"{title}{remote}  ({hit['match']}, {hit['score']})")
         lines += [f"  {hit['citation']['url']}", f"  {hit['snippet']}", f"  {hit['id']}"]
     return "\n".join(lines)
 
@@ -187,12 +188,17 @@ def resource_list(
     return answer("resource-list", data, compat=None, tail="resources", text=_render_list, notes=notes)
 
 
+def _line(text: str | None) -> str:
+    """A title in one line."""
+    return " ".join((text or "").split())
+
+
 def _render_list(data: dict[str, Any]) -> str:
     lines = []
     for item in data["resources"]:
         if "deletedAt" in item:
-            lines.append(f"{item['id']}  deleted {item['deletedAt']}  {item.get('title') or ''}")
+            lines.append(f"{item['id']}  deleted {item['deletedAt']}  {_line(item.get('title'))}")
         else:
             waits = "  (waits for review)" if item["pending"] else ""
-            lines.append(f"{item['id']}  {item['updatedAt'][:10]}  {item['title'] or item['url']}{waits}")
+            lines.append(f"{item['id']}  {item['updatedAt'][:10]}  {_line(item['title']) or item['url']}{waits}")
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kbtasks.errors import Refused, UsageError
 from kbtasks.resources.importers import graphql, netscape, posts, tabular
 from kbtasks.resources.importers.bookmark import BadRow, is_rounded
-from kbtasks.resources.strictjson import decode, parse
+from kbtasks.resources.strictjson import Unreadable, json_lines, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from kbtasks.resources.importers.bookmark import Bookmark
 
 _ARCHIVE = re.compile(r"\s*window\.YTD\.[A-Za-z_]+\.part[0-9]+\s*=\s*")
-_PART = re.compile(r";?\s*window\.YTD\.[A-Za-z_]+\.part[0-9]+\s*=\s*")
+#: A further part begins a line or follows the part before it; in the middle of a text these words are only words.
+_PART = re.compile(
+    r"(?:^|(?<=[\]};]))[ \t]{0,8};?[ \t]{0,8}window\.YTD\.[A-Za-z_]{1,60}\.part[0-9]{1,9}[ \t]{0,8}=", re.MULTILINE
+)
 _LAYERS = 4
 SHAPES = (
     "gallery", "x-api-v2", "twitter-web-exporter", "twitter-web-exporter-csv", "twillot", "bird", "graphql",
@@ -44,7 +47,7 @@ def detect(data: bytes, *, what: str, provider: str) -> Detected:
     provider: source provider of rows that name none (``x``). Raises NotJson where it begins as JSON and is not,
     Refused for an error that a tool wrote instead of bookmarks, UsageError where no shape fits.
     """
-    text = decode(data, what=what)
+    text = _decoded(data, what)
     start = text.lstrip()
     if start[:1] == "<":
         rows = netscape.rows_of(text)
@@ -63,6 +66,18 @@ def detect(data: bytes, *, what: str, provider: str) -> Detected:
     if shape is None:
         raise UsageError(message=f"{what} has no shape of bookmarks that is known", next=_known())
     return Detected(shape, table, lambda row: tabular.read_row(row, shape, provider), [])
+
+
+def _decoded(data: bytes, what: str) -> str:
+    """The text of ``data``: UTF-16 where a byte order mark says so (spreadsheets write it), else UTF-8."""
+    try:
+        if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+            return data.decode("utf-16")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            message=f"{what} is not text in {error.encoding.upper()}: byte {error.start} does not fit", next=_known()
+        ) from None
 
 
 def _known() -> str:
@@ -89,12 +104,8 @@ def _inner(row: Any) -> Any:
 
 
 def _json(text: str, what: str, provider: str) -> Detected:
-    lines = [line for line in text.split("\n") if line.strip()]
-    if len(lines) > 1 and all(line.lstrip()[:1] == "{" and line.rstrip()[-1:] == "}" for line in lines):
-        document: Any = [parse(line, what=f"{what}, line {number}") for number, line in enumerate(lines, 1)]
-    else:
-        document = parse(text, what=what)
-    document = _unwrapped(document, what)
+    lines = json_lines(text, what=what)
+    document: Any = _unwrapped(parse(text, what=what), what) if lines is None else lines
     warnings: list[str] = []
     shape, rows = _shape(document, warnings)
     if shape is None:
@@ -243,6 +254,8 @@ def _post_reader(rows: list[Any], provider: str) -> Callable[[Any], Bookmark]:
     rounded = bool(large) and all(map(is_rounded, large))
 
     def read(row: Any) -> Bookmark:
+        if isinstance(row, Unreadable):
+            raise BadRow(row.error.message)
         return posts.read_post(row, provider, rounded=rounded)
 
     return read

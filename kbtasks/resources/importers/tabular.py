@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_FIELD = 4 << 20
+#: How many times over a file with broken quotes may be read.
+MAX_AGAIN = 8
 
 
 def read_table(text: str) -> tuple[list[str], Iterator[Any]]:
@@ -22,23 +24,63 @@ def read_table(text: str) -> tuple[list[str], Iterator[Any]]:
     csv.field_size_limit(MAX_FIELD)
     head = text.split("\n", 1)[0]
     delimiter = max(",\t;", key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines = _Lines(text)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
         raise BadRow(f"the header: {error}") from None
-    return header, _rows(reader, header)
+    return header, _rows(reader, lines, header)
 
 
-def _rows(reader: Any, header: list[str]) -> Iterator[Any]:
+class _Lines:
+    """The lines of a text one by one, so that reading can go back to the line after a broken one."""
+
+    def __init__(self, text: str) -> None:
+        self._file = io.StringIO(text, newline="")
+        self.number = 0
+        #: Characters that may be read a second time; keeps a file of broken quotes from being read over and over.
+        self._again = MAX_AGAIN * len(text)
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline()
+        if not line:
+            raise StopIteration
+        self.number += 1
+        return line
+
+    def place(self) -> tuple[int, int]:
+        """Where the next line begins."""
+        return self._file.tell(), self.number
+
+    def go_on_after(self, place: tuple[int, int]) -> bool:
+        """Go on with the line after the one at ``place``; False where too much has been read again already."""
+        self._again -= self._file.tell() - place[0]
+        if self._again < 0:
+            return False
+        self._file.seek(place[0])
+        self._file.readline()
+        self.number = place[1] + 1
+        return True
+
+
+def _rows(reader: Any, lines: _Lines, header: list[str]) -> Iterator[Any]:
+    """The rows; a broken one is given as text that says why, and the line after its first is the next to be read."""
     while True:
+        place = lines.place()
         try:
             values = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield f"line {reader.line_num}: {error}"
-            return
+            yield f"line {place[1] + 1}: {error}"
+            if not lines.go_on_after(place):
+                yield f"line {place[1] + 2}: nothing from here on was read: too many rows are broken"
+                return
+            continue
         if not values:
             continue
         yield dict(zip(header, values, strict=True)) if len(values) == len(header) else values

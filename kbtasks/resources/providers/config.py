@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import Refused, UsageError
+from kbtasks.resources import canonical
 from kbtasks.resources.canonical import digest
-from kbtasks.resources.strictjson import parse_bytes
+from kbtasks.resources.strictjson import parse_bytes, unstorable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,7 @@ def read_config(data: bytes, schema_name: str, *, what: str) -> dict[str, Any]:
     if len(data) > MAX_CONFIG:
         raise UsageError(message=f"{what} is larger than {MAX_CONFIG} bytes")
     config = parse_bytes(data, what=what)
+    _refuse_unusable(config, what)
     if isinstance(config, dict) and config.get("scope", "personal") != "personal":
         raise Refused(
             message=f"{what} has the scope {str(config['scope'])[:40]!r}; only personal memory is supported",
@@ -34,6 +36,24 @@ def read_config(data: bytes, schema_name: str, *, what: str) -> dict[str, Any]:
     schema.check(schema_name, config, what=what)
     found: dict[str, Any] = config
     return found
+
+
+def _refuse_unusable(config: Any, what: str) -> None:
+    """Refuse text that neither a path, nor an argument, nor a server's name can hold."""
+    if not isinstance(config, dict):
+        return
+    for name, value in config.items():
+        for text in value if isinstance(value, list) else [value]:
+            fault = unstorable(text)
+            if fault is None:
+                continue
+            # Names of files may hold any byte; those that are not UTF-8 stand as half characters in Python.
+            try:
+                usable = name in {"path", "command"} and b"\0" not in os.fsencode(text)
+            except (UnicodeEncodeError, TypeError):
+                usable = False
+            if not usable:
+                raise UsageError(message=f"{what} is not valid: at /{canonical.plain(name)[:60]}: {fault[1]}")
 
 
 def load_provider(data: bytes, *, what: str, store_path: str, environ: Mapping[str, str]) -> Provider:
@@ -46,7 +66,9 @@ def load_provider(data: bytes, *, what: str, store_path: str, environ: Mapping[s
         from kbtasks.resources.providers.file import FileProvider
 
         path = os.path.realpath(config["path"])
-        if path == os.path.realpath(store_path) or _same(path, store_path):
+        store = os.path.realpath(store_path)
+        beside = path.startswith((store + "-", store + ".sync-"))  # SQLite's own files, and our locks
+        if path == store or beside or _same(path, store_path):
             raise Refused(
                 message="the provider's file is the local store itself", next="name another file in the configuration"
             )

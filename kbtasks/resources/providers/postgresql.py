@@ -6,14 +6,15 @@ confirmed when it was read back after its transaction was committed.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError, MissingExtra, Unavailable
 from kbtasks.resources import canonical, lexical, terms
 from kbtasks.resources.canonical import plain
+from kbtasks.resources.faults import InvalidRecord, NotJson
 from kbtasks.resources.model import Reader, normal_resource
 from kbtasks.resources.providers.base import Outcome
+from kbtasks.resources.strictjson import parse
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MARK = "kbtasks resources 1"
 CONNECT_SECONDS, STATEMENT_SECONDS = 10, 15
 MAX_RESULTS = 50
+#: Bytes of one record's full-text document; PostgreSQL refuses a tsvector of more than 1 MiB.
+MAX_DOCUMENT = 900_000
 
 
 class PostgresqlProvider:
@@ -128,22 +131,19 @@ class PostgresqlProvider:
             self._ready()
             with self._connect().transaction():
                 for change in changes:
-                    if not self._write(change):
-                        refused[change.id] = "The server holds a later or a different record of the same time."
+                    if reason := self._refusal(change):
+                        refused[change.id] = reason
                 committing = True
             self._connect().commit()
             held = self.read_back(changes)
-        except self._psycopg.Error as error:
+        except (self._psycopg.Error, KbError) as error:
             self.close()
-            if not committing:
-                raise self._unavailable(error) from None
-            return [
-                Outcome(change.id, "uncertain", "The connection was lost before the server confirmed.")
-                for change in changes
-            ]
-        except KbError:
-            self.close()
-            raise
+            if committing:  # it may be there all the same
+                why = "The connection was lost before the server confirmed."
+                return [Outcome(change.id, "uncertain", why, silent=True) for change in changes]
+            if isinstance(error, KbError):
+                raise
+            raise self._unavailable(error) from None
         outcomes = []
         for change in changes:
             wanted = "deleted" if change.resource is None else change.revision
@@ -155,9 +155,20 @@ class PostgresqlProvider:
                 outcomes.append(Outcome(change.id, "uncertain", "The server does not give back what was sent."))
         return outcomes
 
+    def _refusal(self, change: Change) -> str | None:
+        """Write ``change`` and return None, or why the server does not take it; other changes are not touched by that."""
+        try:
+            with self._connect().transaction():
+                written = self._write(change)
+        except (self._psycopg.DataError, self._psycopg.IntegrityError) as error:
+            return f"The server does not take this record (PostgreSQL error {error.sqlstate})."
+        return None if written else "The server holds a later or a different record of the same time."
+
     def _write(self, change: Change) -> bool:
         """Insert or replace one row unless a later one, or another of the same time, is there."""
-        texts = [None, None, None] if change.resource is None else _weighed(change.resource)
+        texts: list[str] | list[None] = [None, None, None]
+        if change.resource is not None:
+            texts = _weighed(change.resource)
         body = None if change.resource is None else canonical.compact(change.resource)
         row = self._execute(
             "INSERT INTO {table} AS held (namespace, id, revision, at, deleted, body, document) VALUES (%s, %s, %s, %s, %s, %s,"
@@ -198,7 +209,8 @@ class PostgresqlProvider:
             self.close()
             raise self._unavailable(error) from None
         reader = Reader("the server's answer", strict=False)
-        return [normal_resource(json.loads(body), reader) for (body,) in rows]
+        # A row that another hand damaged has no valid record in it; it hides no other.
+        return [found for (body,) in rows if (found := _read(body, reader)) is not None]
 
     def read_back(self, changes: list[Change]) -> dict[str, str | None]:
         """The revision of each row's own content, ``deleted`` for a deletion, None for what is not there."""
@@ -214,7 +226,7 @@ class PostgresqlProvider:
             self.close()
             raise self._unavailable(error) from None
         for identity, deleted, body in rows:
-            found[identity] = "deleted" if deleted else canonical.text_digest(body)
+            found[identity] = "deleted" if deleted else canonical.text_digest(body or "")
         return found
 
     def count(self) -> int | None:
@@ -237,8 +249,38 @@ class PostgresqlProvider:
             self._connection = None
 
 
+def _read(body: str | None, reader: Reader) -> Resource | None:
+    """The record in a row's ``body``, None where there is no valid one."""
+    try:
+        return normal_resource(parse(body or "", what=reader.what), reader)
+    except (InvalidRecord, NotJson):
+        return None
+
+
 def _weighed(resource: Resource) -> list[str]:
-    """The texts of weights A, B and D, with unspaced scripts cut into pairs and nothing PostgreSQL cannot hold."""
+    """The texts of weights A, B and D, with unspaced scripts cut into pairs and nothing PostgreSQL cannot hold.
+
+    A tsvector holds at most 1 MiB of words; what would pass that bound is left out of the index, last words first.
+    The record itself is always stored whole.
+    """
     held = lexical.fields(resource)
     first = "\n".join(held[name] for name in ("title", "purpose", "usage", "design"))
-    return [plain(terms.indexed(text)).replace("\0", " ") for text in (first, held["summary"], held["body"])]
+    room = MAX_DOCUMENT
+    texts = []
+    for text in (first, held["summary"], held["body"]):
+        words = plain(terms.indexed(text)).replace("\0", " ").split()
+        kept = []
+        for word in words:
+            room -= _word_size(word)
+            if room < 0:
+                break
+            kept.append(word)
+        texts.append(" ".join(kept))
+    return texts
+
+
+def _word_size(word: str) -> int:
+    """At most what ``word`` takes in a tsvector: its bytes, twice where it is read whole and in its parts, and 16."""
+    size = len(word) if word.isascii() else len(word.encode("utf-8"))
+    parts = sum(not character.isalnum() for character in word)
+    return size * (2 if parts else 1) + 16 * (1 + 2 * parts)

@@ -6,6 +6,8 @@ import pytest
 from support.resources import Memory, record
 
 from kbtasks.index import modelfile
+from kbtasks.resources import semantic
+from kbtasks.resources.store import open_store
 
 pytest.importorskip("numpy", reason="the extra semantic is not installed")
 pytestmark = pytest.mark.skipif(modelfile.find() is None, reason="the extra semantic is not installed")
@@ -50,3 +52,38 @@ def test_a_missing_extra_leaves_the_words(memory: Memory, monkeypatch: pytest.Mo
     assert found["total"] == 1
     assert found["lanes"][-1]["state"] == "unavailable"
     assert memory("resource.vectors", code=10)["error"]["code"] == "missing-extra"
+
+
+def test_a_script_the_model_does_not_know_costs_nothing(memory: Memory) -> None:
+    memory.put(record("1", title="", text=OWL), record("2", title="", text="猫は図書館で静かに眠っている。" * 20))
+    made = memory("resource.vectors")
+    assert (made["made"], made["total"]) == (2, 1)
+    assert memory("resource.vectors")["made"] == 0
+    found = memory("resource.search", "nocturnal birds catching rodents")
+    assert found["lanes"][-1] == {"name": "semantic", "state": "ready"}
+    assert len(found["results"]) == 1
+
+
+def test_what_is_read_of_a_record() -> None:
+    text = "Owls hunt https://t.co/" + "x" * 40 + " at night. " + "word " * 9000
+    given = {**record("1", text=text, title="Owls hunt"), "purpose": "birds"}
+    read = semantic.text_of(given)
+    assert read.startswith("birds\nOwls hunt  ")
+    assert "t.co" not in read
+    assert len(read) <= semantic.RECORD
+
+
+def test_a_run_that_was_stopped_goes_on(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semantic, "BATCH", 2)
+    memory.put(*(record(str(n), title="", text=f"{OWL} {n}") for n in range(5)))
+    seen: list[tuple[int, int]] = []
+
+    def stop(done: int, total: int) -> None:
+        seen.append((done, total))
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with open_store(str(memory.store), write=True) as connection, pytest.raises(KeyboardInterrupt):
+        semantic.build(connection, progress=stop)
+    assert seen == [(2, 5), (4, 5)]
+    assert memory("resource.vectors")["made"] == 1
