@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from kbtasks.build.session import Progress
+
 
 class Quiet:
     """A doit reporter that prints nothing: outcomes are kept by the actions themselves."""
@@ -40,7 +42,7 @@ def run_build(
     only: Sequence[str] = (),
     force: bool = False,
     dry_run: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Build:
     """Make what is out of date of the vault at ``root``; what happened is in the Build returned.
 

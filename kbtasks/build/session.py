@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING
 from kbtasks.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Protocol
 
     from kbtasks.index.update import Counts
     from kbtasks.index.view import View
+
+    class Progress(Protocol):
+        """Called with how many are ``done`` of ``total``; ``what`` names the work where it is not reading notes."""
+
+        def __call__(self, done: int, total: int, what: str = ...) -> None:
+            """Show it."""
+
 
 #: Seconds that a refresh waits for another process's write.
 WAIT = 10.0
@@ -49,7 +56,7 @@ class Build:
         force: bool = False,
         only: tuple[str, ...] = (),
         dry_run: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.root = root
         self.cache = cache

@@ -6,6 +6,7 @@ A new target is one more row here (and, where it is to run by default, one more 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError, Unavailable
@@ -109,7 +110,9 @@ def _make_vectors(build: Build) -> str:
 
     if build.forced("vectors"):
         vectors.discard(build.cache)
-    done = vectors.build(build.view().connection, build.cache, progress=build.progress, threads=vectors.processors())
+    view = build.view()
+    progress = partial(build.progress, what="Encoding sections") if build.progress else None
+    done = vectors.build(view.connection, build.cache, progress=progress, threads=vectors.processors())
     return f"{done.encoded} pieces encoded, {done.reused} kept"
 
 

@@ -62,7 +62,7 @@ class WordPiece:
     def __init__(self, path: str = VOCABULARY) -> None:
         with open(path, encoding="utf-8") as file:
             self.pieces = file.read().split("\n")[:VOCABULARY_SIZE]
-        self.ids = {piece: number for number, piece in enumerate(self.pieces)}
+        self.ids = dict(zip(self.pieces, range(len(self.pieces)), strict=True))
         self._known: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str) -> list[int]:

@@ -9,6 +9,7 @@ sqrt(ln(1 + (N - n + 0.5) / (n + 0.5))), n being the pieces that hold the token;
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from kbtasks.errors import KbError
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 READY, DEGRADED, UNAVAILABLE = "ready", "degraded", "unavailable"
 #: Tokens of a query that are read; the rest is ignored (a query is at most 64 words).
 QUERY_TOKENS = 192
-#: Pooled rows converted to float at once.
-_BLOCK = 4096
+#: Pooled rows converted to float at once: few enough to stay in the processor's cache.
+_BLOCK = 512
 _MAKE = "kb refresh --only vectors"
 
 
@@ -168,10 +169,13 @@ class Lane:
         file, extra = self._snapshot.file, self._snapshot.extra
         rows = file.rows if file else 0
         scores = np.empty(rows + len(extra), dtype=np.float32)
+        floats = np.empty((min(_BLOCK, rows), len(self._pooled)), dtype=np.float32)
         for start in range(0, rows, _BLOCK):
             assert file is not None
-            block = file.pooled[start : start + _BLOCK].astype(np.float32)
-            np.dot(block, self._pooled, out=scores[start : min(start + _BLOCK, rows)])
+            end = min(start + _BLOCK, rows)
+            block = floats[: end - start]
+            block[...] = file.pooled[start:end]
+            np.dot(block, self._pooled, out=scores[start:end])
         if file is not None:
             scores[:rows] *= file.scale
         for number, (_, row) in enumerate(extra):
@@ -222,16 +226,18 @@ class Lane:
         extra: dict[int, list[Row]] = {}
         for piece, row in self._snapshot.extra:
             extra.setdefault(piece, []).append(row)
-        numbers = self._file_numbers({piece >> SHIFT for piece in pieces if piece not in extra})
+        notes = {piece >> SHIFT for piece in pieces if piece not in extra}
+        numbers = self._file_numbers(notes)
+        asked = {numbers[note] for note in notes if note in numbers}
+        edges = _row_edges(file, sorted(asked)) if file is not None and asked else {}
         found = []
         for piece in pieces:
             rows = extra.get(piece, [])
             number = numbers.get(piece >> SHIFT, -1)
             if not rows and file is not None and number >= 0:
-                first, last = (int(edge) for edge in file.note.searchsorted((number, number + 1)))
-                low, high = (int(edge) for edge in file.ordinal[first:last].searchsorted(
-                    (piece & ((1 << SHIFT) - 1), (piece & ((1 << SHIFT) - 1)) + 1)
-                ))  # fmt: skip
+                wanted = piece & ((1 << SHIFT) - 1)
+                first, ordinals = edges[number]
+                low, high = bisect_left(ordinals, wanted), bisect_right(ordinals, wanted)
                 rows = [file.row(row) for row in range(first + low, first + high)]
             found.append(rows)
         return found
@@ -252,6 +258,19 @@ class Lane:
             if number >= 0:
                 found[rowid] = number
         return found
+
+
+def _row_edges(file: VectorFile, numbers: Sequence[int]) -> dict[int, tuple[int, list[int]]]:
+    """For each of the file's notes ``numbers``, its first row and the ordinals of its rows."""
+    import numpy as np
+
+    asked = np.array(numbers, dtype=file.note.dtype)  # another type would make every call copy the whole array
+    first = file.note.searchsorted(asked).tolist()
+    last = file.note.searchsorted(asked, side="right").tolist()
+    return {
+        number: (start, file.ordinal[start:end].tolist())
+        for number, start, end in zip(numbers, first, last, strict=True)
+    }
 
 
 def _find(file: VectorFile, path: bytes) -> int:

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from kbtasks.retrieval.scratch import Scratch
 
 MAX_SUGGESTIONS = 5
-#: Terms and names that are compared; a vault with more is sampled by the first letter.
+#: Terms and names that are compared.
 _MAX_TERMS = 200_000
+#: In a vault of more pieces than this only terms that begin with the first or second letter of what was typed are compared:
+#: reading the terms costs as much as all the text they stand in.
+_FEW_PIECES = 10_000
 _MIN_LENGTH = 4
 _CLOSE = 78.0
 
@@ -35,8 +38,7 @@ def near_words(connection: Connection, scratch: Scratch, words: Sequence[str], l
     }
     if not wanted:
         return {}
-    rows = connection.execute("SELECT term FROM search_row WHERE length(term) BETWEEN 3 AND 40 LIMIT ?", (_MAX_TERMS,))
-    known = [term for (term,) in rows if term.isalpha()]
+    known = _terms(connection, set(wanted.values()))
     found = {}
     for word, stem in wanted.items():
         close = process.extract(stem, known, scorer=fuzz.ratio, limit=limit + 1, score_cutoff=_CLOSE)
@@ -44,6 +46,20 @@ def near_words(connection: Connection, scratch: Scratch, words: Sequence[str], l
         if near:
             found[word] = near
     return found
+
+
+def _terms(connection: Connection, stems: set[str]) -> list[str]:
+    """The stems of the vault that ``stems`` are compared with: all, or in a large vault those that begin like them."""
+    sql = "SELECT term FROM search_row WHERE length(term) BETWEEN 3 AND 40"
+    pieces = connection.execute("SELECT count(*) FROM search_docsize").fetchone()[0]
+    if pieces <= _FEW_PIECES:
+        rows = connection.execute(f"{sql} LIMIT ?", (_MAX_TERMS,)).fetchall()
+    else:
+        rows = []
+        for letter in sorted({letter for stem in stems for letter in stem[:2]}):
+            asked = (letter, letter + chr(0x10FFFF), _MAX_TERMS - len(rows))
+            rows += connection.execute(f"{sql} AND term >= ? AND term < ? LIMIT ?", asked).fetchall()
+    return [term for (term,) in rows if term.isalpha()]
 
 
 def suggestions(connection: Connection, scratch: Scratch, asked: Query) -> list[dict[str, Any]]:

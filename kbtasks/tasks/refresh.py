@@ -79,8 +79,8 @@ class _Bar:
         self._progress: Any = None
         self._task: Any = None
 
-    def move(self, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` notes are read."""
+    def move(self, done: int, total: int, what: str = "Reading notes") -> None:
+        """Show that ``done`` of ``total`` are done; ``what`` names the work."""
         if self._progress is None:
             from rich.console import Console
             from rich.progress import Progress
@@ -89,8 +89,8 @@ class _Bar:
                 console=Console(file=self._stream), transient=True, redirect_stdout=False, redirect_stderr=False
             )
             self._progress.start()
-            self._task = self._progress.add_task("Reading notes", total=total)
-        self._progress.update(self._task, completed=done, total=total)
+            self._task = self._progress.add_task(what, total=total)
+        self._progress.update(self._task, description=what, completed=done, total=total)
 
     def end(self) -> None:
         """Take the bar away."""

@@ -53,6 +53,15 @@ def test_a_batch_gives_what_each_text_gives_alone(made: tuple) -> None:
         assert hidden.shape == (len(ids), 384)
 
 
+def test_the_first_pass_gives_what_later_ones_give(made: tuple) -> None:
+    from kbtasks.index.encoder import Encoder
+
+    fresh, tokenizer = Encoder(modelfile.require()), made[1]
+    text = [101, *tokenizer.encode("gauges of the harbour, 港湾"), 102]
+    first, second, third = (fresh.tokens([text])[0] for _ in range(3))
+    assert first.tolist() == second.tolist() == third.tolist()
+
+
 def test_meaning_is_nearer_than_words(made: tuple) -> None:
     encoder, tokenizer = made
     texts = ["monetary policy", "The central bank raised interest rates.", "The cat sat on the warm mat."]

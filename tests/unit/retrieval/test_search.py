@@ -123,6 +123,12 @@ def test_misspelt_words_and_names_are_suggested(vault: Vault) -> None:
     assert vault.paths("quoka", fuzzy=True) == ["long.md"]
 
 
+def test_in_a_large_vault_words_that_begin_alike_are_suggested(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kbtasks.retrieval.suggest._FEW_PIECES", 0)
+    for typed in ("quoka", "uqokka", "Quokkka"):
+        assert "quokka" in [each["text"] for each in vault.ask(typed).suggestions]
+
+
 def test_excluded_words_leave_notes_out_in_every_mode(vault: Vault) -> None:
     for mode in ("exact", "keyword", "hybrid"):
         assert "old.md" not in vault.paths("parser", mode, excluded=["on failure"])
@@ -220,3 +226,10 @@ def test_an_edit_shows_at_once(vault: Vault) -> None:
     assert vault.paths("numbat", "exact") == ["late.md"]
     (vault.root / "late.md").unlink()
     assert vault.paths("numbat") == []
+
+
+def test_a_query_without_words_is_answered_by_reading_whatever_the_mode(vault: Vault) -> None:
+    for mode in ("exact", "keyword", "hybrid"):
+        answer = vault.ask("++", mode)
+        assert answer.mode == "exact" and not answer.partial
+        assert not any("keyword alone" in each for each in answer.notes)
