@@ -19,6 +19,7 @@ deleted.
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,15 @@ def pack(tokens: Array) -> Array:
     return np.packbits(tokens > 0, axis=1)
 
 
+#: Type of each array of the file.
+_KINDS = {
+    "key": "|u1", "scale": "<f4", "first": "<u8", "piece_first": "<u8", "df": "<u4", "note": "<u4", "ordinal": "<u4",
+    "path_first": "<u8", "paths": "|u1", "revision": "|u1", "pooled": "|i1", "pieces": "<u2", "bits": "|u1",
+}  # fmt: skip
+#: Word pieces that are counted: the size of the English model's vocabulary.
+_VOCABULARY = 30_522
+
+
 class VectorFile:
     """``vectors.bin``, mapped. Attributes are its arrays (see the module), ``header`` and ``rows``, ``notes``
     (counts).
@@ -98,6 +108,7 @@ class VectorFile:
         import numpy as np
 
         self.path = path
+        _refuse_no_file(path)
         data = np.memmap(path, dtype=np.uint8, mode="r")
         if len(data) < 12 or bytes(data[:8]) != MAGIC:
             raise ValueError("not a file of vectors")
@@ -106,14 +117,37 @@ class VectorFile:
             raise ValueError("torn header")
         self.header: dict[str, Any] = json.loads(bytes(data[12 : 12 + length]))
         plain = data.view(np.ndarray)
+        end = 12 + length
         for name, (kind, shape, offset) in self.header["arrays"].items():
             dtype = np.dtype(kind)
             size = _size(kind, shape)
-            if offset < 0 or offset + size > len(data):
+            if offset < end or offset + size > len(data):
                 raise ValueError(f"torn array {name}")
-            setattr(self, name, plain[offset : offset + size].view(dtype).reshape(shape))
+            end = offset + size
+            setattr(self, name, plain[offset:end].view(dtype).reshape(shape))
+        self._check(_aligned(end) == len(data))
         self.rows = len(self.key)
         self.notes = len(self.revision)
+
+    def _check(self, ends_well: bool) -> None:
+        """ValueError unless all arrays are there and agree with each other, so that no place in them leads outside."""
+        if not ends_well or any(not hasattr(self, name) for name in _KINDS):
+            raise ValueError("arrays are missing")
+        rows, notes = len(self.key), len(self.revision)
+        shapes = {
+            "key": (rows, KEY), "scale": (rows,), "first": (rows + 1,), "piece_first": (rows + 1,), "df": (_VOCABULARY,),
+            "note": (rows,), "ordinal": (rows,), "path_first": (notes + 1,), "paths": (len(self.paths),), "revision": (notes, 32),
+            "pooled": (rows, WIDTH), "pieces": (len(self.pieces),), "bits": (len(self.bits), BITS),
+        }  # fmt: skip
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.shape != shape or array.dtype.str != _KINDS[name]:
+                raise ValueError(f"{name} is not as it was written")
+        for starts, array in ((self.first, self.bits), (self.piece_first, self.pieces), (self.path_first, self.paths)):
+            if starts[0] != 0 or starts[-1] != len(array) or (starts[1:] < starts[:-1]).any():
+                raise ValueError("places lead outside")
+        if rows and (self.note[-1] >= notes or (self.note[1:] < self.note[:-1]).any()):
+            raise ValueError("rows lead to no note")
 
     def note_paths(self) -> list[bytes]:
         """Raw bytes of every note's path, in row order."""
@@ -135,6 +169,12 @@ class VectorFile:
             self.bits[int(self.first[number]) : int(self.first[number + 1])],
             self.pieces[int(self.piece_first[number]) : int(self.piece_first[number + 1])],
         )
+
+
+def _refuse_no_file(path: str) -> None:
+    """OSError for what is no regular file: opening a pipe would wait without end."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(f"{path} is not a file")
 
 
 def open_file(folder: str) -> VectorFile | None:
@@ -173,7 +213,7 @@ def write_file(folder: str, entries: Sequence[Entry], rows: Mapping[bytes, Row],
     np.cumsum([len(row.pieces) for row in used], out=piece_first[1:])
     path_first = np.zeros(len(entries) + 1, dtype=np.uint64)
     np.cumsum([len(entry.path) for entry in entries], out=path_first[1:])
-    df = np.zeros(30_522, dtype=np.uint32)
+    df = np.zeros(_VOCABULARY, dtype=np.uint32)
     for row in used:
         df[row.pieces] += 1
     small: dict[str, Array] = {
@@ -260,6 +300,7 @@ def read_journal(folder: str) -> dict[bytes, Row]:
 
     rows: dict[bytes, Row] = {}
     try:
+        _refuse_no_file(os.path.join(folder, JOURNAL))
         with open(os.path.join(folder, JOURNAL), "rb") as file:
             while len(head := file.read(_RECORD.size)) == _RECORD.size:
                 key, tokens, pieces, check, scale = _RECORD.unpack(head)

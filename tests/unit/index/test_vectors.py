@@ -200,3 +200,39 @@ def test_pieces_in_other_scripts_go_to_the_multilingual_model_where_it_is_instal
     assert scores.late == [None, None]
     shelf.drop("量子.md")
     assert ask(shelf, cache, "量子力学")[1] == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_damage_ends_a_search(shelf: Shelf, tmp_path, seed: int) -> None:
+    """Bytes changed anywhere: the lane answers from what it can still trust, or encodes the notes again."""
+    from random import Random
+
+    from kbtasks.index import vectorfile, vectors
+
+    cache = str(tmp_path)
+    vectors.build(shelf.connection, cache)
+    file = tmp_path / vectorfile.FILE
+    good, random = file.read_bytes(), Random(seed)
+    (length,) = (int.from_bytes(good[8:12], "little"),)
+    for number in range(30):
+        bad = bytearray(good)
+        for _ in range(random.choice([1, 3, 20])):
+            bad[random.randrange(12 + length if number % 2 else len(bad))] = random.choice(
+                [0, 1, 49, 255, random.randrange(256)]
+            )
+        file.unlink()
+        file.write_bytes(bad[: random.randrange(len(bad))] if number % 7 == 0 else bad)
+        lane, notes = ask(shelf, cache, "a feline")
+        lane.score([note << 12 for note in notes])
+        assert lane.status == "ready" and len(notes) <= 4
+    file.write_bytes(good)
+    assert ask(shelf, cache, "a feline")[1][0] == 1
+
+
+@pytest.mark.parametrize("name", ["vectors.bin", "vectors.journal"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(shelf: Shelf, tmp_path, name: str) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes on this platform")
+    os.mkfifo(tmp_path / name)
+    lane, notes = ask(shelf, str(tmp_path), "a feline")
+    assert lane.status == "ready" and notes[0] == 1
