@@ -99,6 +99,11 @@ def parse_condition(text: str) -> Condition:
             next="--where 'status = accepted' (NAME OP VALUE, OP being = != < <= > >= ~ or in)",
         )
     name, operator, value = match.group(1), match.group(2).strip().lower(), match.group(3)
+    if value[:1] in ("=", "<", ">", "~") or value[:2] == "!=":
+        raise UsageError(
+            message=f"--where {text!r} has no known operator: = != < <= > >= ~ or in",
+            next=f"--where '{name} {operator} \"{value}\"', if that is meant: a value in quotes may hold anything",
+        )
     operator = "=" if operator == "==" else operator
     if operator == "in":
         values = [_typed(each) for each in _list_items(value)]
@@ -215,6 +220,8 @@ def _path_test(patterns: list[str]) -> Callable[[str], bool]:
                 for part in re.split(r"(\*\*/|\*\*|\*|\?)", key)
             )
             whole.append(re.compile(source, re.DOTALL))
+        elif key.rstrip("/") in ("", "."):
+            return lambda _: True  # the vault itself
         else:
             prefixes.append(key.rstrip("/"))
 
@@ -337,6 +344,8 @@ def _ordered(value: Any, wanted: Any) -> int | None:
 
         if re.match(_NUMBER, value):
             value = float(value)
+    if isinstance(wanted, int) and 1000 <= wanted <= 9999 and isinstance(value, str) and re.match(r"\d{4}-\d\d", value):
+        wanted = str(wanted)  # a year against a date
     if isinstance(wanted, int | float) != isinstance(value, int | float):
         return None
     if isinstance(value, int | float):

@@ -21,9 +21,13 @@ _FOOT = "<!-- end of text found in notes -->\n"
 
 def pack(answer: Answer, limit: int) -> tuple[str, int]:
     """(block of at most ``limit`` bytes, number of hits in it). Whole hits only, best first."""
-    head = _HEAD.format(
-        query=one_line(answer.query.text, 200), mode=answer.mode, partial=" (partial)" if answer.partial else ""
-    )
+    asked = _shown(answer.query.text, 200)
+    head = ""
+    while True:  # a small block holds the beginning of the query only
+        head = _HEAD.format(query=asked, mode=answer.mode, partial=" (partial)" if answer.partial else "")
+        if not asked or _size(asked) <= max(limit // 20, (limit - 256) // 4):
+            break
+        asked = asked[:-1]
     room = limit - _size(head) - _size(_FOOT) - _size(_CUT.format(limit=limit))
     parts: list[str] = []
     for hit in answer.hits:
@@ -53,7 +57,12 @@ def _hit(hit: Hit) -> str:
         marks.append(f"{hit.currency.state}{f' by {by}' if by else ''}")
     fence = "`" * max(3, _longest_run(text) + 1)
     body = f"{fence}text\n{text}\n{fence}\n" if text else ""
-    return f"## {one_line(hit.title, 120)}\n\nSource: {one_line(place, 400)} ({one_line('; '.join(marks), 200)})\n\n{body}\n"
+    return f"## {_shown(hit.title, 120)}\n\nSource: {_shown(place, 400)} ({_shown('; '.join(marks), 200)})\n\n{body}\n"
+
+
+def _shown(text: str, limit: int) -> str:
+    """``text`` on one line outside the fences: it can open or close no comment, so it can end the frame as little as hide it."""
+    return one_line(text, limit).replace("<", "\\<").replace("-->", "--\\>")
 
 
 def _longest_run(text: str) -> int:

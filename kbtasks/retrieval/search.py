@@ -300,7 +300,7 @@ def _explain(answer: Answer, request: Request, found: Ranking) -> None:
             answer.notes.append(f"{lane.name} search is {lane.status}: {lane.message}")
     if found.hint:
         answer.notes.append(found.hint)
-    if request.mode == "hybrid" and not found.meaning:
+    if request.mode == "hybrid" and not found.meaning and answer.mode != "exact":
         answer.notes.append("answered by keyword alone")
     if answer.hits and not answer.answerable:
         answer.notes.append("nothing here is likely to answer this")

@@ -53,7 +53,26 @@ def test_conditions(vault: Vault, condition: str, expected: list[str]) -> None:
     assert names(vault, where=[condition]) == expected
 
 
-@pytest.mark.parametrize("text", ["status", "= x", "a..b = 1", "n >", "", "status in ", "x" * 2000 + " = 1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "status",
+        "= x",
+        "a..b = 1",
+        "n >",
+        "",
+        "status in ",
+        "x" * 2000 + " = 1",
+        "n <> 3",
+        "n === 3",
+        "n => 3",
+        "n =< 3",
+        "n = != 3",
+        "n ~~ 3",
+        "n < = 3",
+        "n >< 3",
+    ],
+)
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_condition(text)
@@ -111,3 +130,20 @@ def test_filters_work_inside_the_search(vault: Vault, mode: str) -> None:
     assert vault.paths("text", mode, filters=Filters(where=["priority > 5"])) == [B]
     assert vault.paths("text", mode, excluded=["projector"], filters=Filters(path=["sub"])) == [B]
     assert vault.paths("text", mode, limit=1, filters=Filters(type=["plan"], has=["labels"])) == [C]
+
+
+def test_a_value_in_quotes_may_begin_with_an_operator(vault: Vault) -> None:
+    assert parse_condition('status = "> 3"').values == ["> 3"]
+    assert parse_condition("status = !x").values == ["!x"]
+    assert names(vault, where=['status = "=>"']) == []
+
+
+def test_a_year_compares_with_dates(vault: Vault) -> None:
+    assert names(vault, where=["date >= 2026"]) == [B] and names(vault, where=["date < 2026"]) == []
+    assert names(vault, where=["modified > 2000"]) == [A, B, C, D] and names(vault, where=["modified < 2024"]) == [A]
+
+
+@pytest.mark.parametrize("whole", [".", "./"])
+def test_the_folder_of_everything_is_everything(vault: Vault, whole: str) -> None:
+    assert names(vault, path=[whole]) == [A, B, C, D]
+    assert names(vault, path=[whole, "sub"]) == [A, B, C, D]
