@@ -11,7 +11,7 @@ from kbtasks.capture.assets import Limits, collect
 from kbtasks.capture.bundle import BundleFile
 from kbtasks.capture.charset import is_binary
 from kbtasks.capture.facts import refresh_target
-from kbtasks.capture.fetch import MAX_REDIRECTS, Fetcher
+from kbtasks.capture.fetch import MAX_REDIRECTS, Fetcher, followed
 from kbtasks.capture.guard import parse_url
 from kbtasks.capture.judge import judge
 from kbtasks.capture.needs import WEB, need
@@ -106,7 +106,7 @@ class Clip:
             further = refresh_target(answer.body, answer.url)
             if further is None or len(page.hops) >= MAX_REDIRECTS:
                 return page
-            hops, url = [*page.hops, (answer.status, redact_url(answer.url))], further
+            hops, url = [*page.hops, (answer.status, redact_url(answer.url))], followed(further, answer.url)
 
     def _refuse_gone(self, page: Page) -> None:
         """NotFound or Unavailable for an answer that is no page at all: there is nothing to keep, and no other route to try."""

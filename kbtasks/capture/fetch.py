@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_REDIRECTS = 10
 MAX_HEADERS = 100
 USER_AGENT = "Mozilla/5.0 (compatible; kbtasks; personal archive)"
+_GZIP = b"\x1f\x8b\x08"
 _REDIRECT = frozenset((301, 302, 303, 307, 308))
 
 
@@ -95,13 +96,7 @@ class Fetcher:
             hops.append((answer.status, redact_url(target.url)))
             if len(hops) > MAX_REDIRECTS:
                 raise Refused(message=f"more than {MAX_REDIRECTS} redirects, the last from {redact_url(target.url)}")
-            try:
-                url = urljoin(target.url, location.encode("latin-1", "replace").decode("utf-8", "replace"))
-                parse_url(url)
-            except (KbError, ValueError) as error:
-                raise Refused(
-                    message=f"the redirect from {redact_url(target.url)} cannot be followed: {error}"
-                ) from None
+            url = followed(location.encode("latin-1", "replace").decode("utf-8", "replace"), target.url)
 
     def _once(self, target: Target, accept: str, limit: int, deadline: float) -> Fetched:
         try:
@@ -147,6 +142,16 @@ class Fetcher:
         return answer
 
 
+def followed(location: str, source: str) -> str:
+    """The address that ``source`` sends its reader on to, whole; Refused where it is not one that may be captured."""
+    try:
+        url = urljoin(source, location)
+        parse_url(url)
+    except (KbError, ValueError) as error:
+        raise Refused(message=f"the redirect from {redact_url(source)} cannot be followed: {error}") from None
+    return url
+
+
 def _left(deadline: float) -> float:
     left = deadline - monotonic()
     if left <= 0:
@@ -161,17 +166,30 @@ def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
+def _gunzip(decoder: zlib._Decompress, chunk: bytes, body: bytearray, limit: int) -> zlib._Decompress:
+    """Add what ``chunk`` holds to ``body``; return the decoder for what follows. Members may follow each other (RFC 1952, 2.2).
+
+    What stands after the last member and begins none is ignored, as browsers do.
+    """
+    while chunk and len(body) <= limit:
+        if decoder.eof:
+            if not chunk.startswith(_GZIP[: len(chunk)]):
+                return decoder
+            decoder = zlib.decompressobj(31)
+        body += decoder.decompress(chunk, limit + 1 - len(body))
+        chunk = decoder.unused_data
+    return decoder
+
+
 def _read_body(answer: Fetched, chunks: Iterable[bytes], limit: int, deadline: float) -> None:
     """Fill ``answer.body`` chunk by chunk, decoding gzip and deflate with a bound on what comes out."""
-    encoding = answer.headers.get("content-encoding", "identity").strip().lower()
-    decoder = None
-    if encoding in ("gzip", "x-gzip"):
-        decoder = zlib.decompressobj(31)
-    elif encoding == "deflate":
-        decoder = zlib.decompressobj()
-    elif encoding not in ("identity", ""):
+    named = [name.strip().lower() for name in answer.headers.get("content-encoding", "").split(",")]
+    encodings = [name for name in named if name not in ("", "identity")]
+    encoding = encodings[0] if encodings else ""
+    if len(encodings) > 1 or encoding not in ("", "gzip", "x-gzip", "deflate"):
         answer.cut = "bad-encoding"
         return
+    decoder = {"": None, "deflate": zlib.decompressobj()}.get(encoding, zlib.decompressobj(31))
     body = bytearray()
     first = True
     try:
@@ -180,7 +198,10 @@ def _read_body(answer: Fetched, chunks: Iterable[bytes], limit: int, deadline: f
                 body += chunk
             else:
                 try:
-                    body += decoder.decompress(chunk, limit + 1 - len(body))
+                    if encoding == "deflate":
+                        body += decoder.decompress(chunk, limit + 1 - len(body))
+                    else:
+                        decoder = _gunzip(decoder, chunk, body, limit)
                 except zlib.error:
                     if encoding == "deflate" and first:  # some servers send raw deflate, without the zlib header
                         decoder = zlib.decompressobj(-15)

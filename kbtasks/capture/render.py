@@ -69,6 +69,13 @@ def render(
         warnings.append(
             {"code": "needs-script", "message": "the page is filled by scripts; little or none of it was in the answer"}
         )
+    if len(writer.pictures) > MAX_PICTURES:
+        warnings.append(
+            {
+                "code": "too-many-pictures",
+                "message": f"the page shows {len(writer.pictures)} pictures; the note has the first {MAX_PICTURES}",
+            }
+        )
     source = ""
     if inert:
         from kbtasks.capture.inert import inert as make_inert

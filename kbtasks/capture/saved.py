@@ -7,6 +7,9 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
+from kbtasks.capture.guard import parse_url
+from kbtasks.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -42,10 +45,22 @@ def read_saved(data: bytes) -> SavedPage:
     head = data[:20_000]
     found = _SINGLEFILE.search(head) or _SAVED_FROM.search(head)
     if found:
-        address = found.group(1).decode("utf-8", "replace")
-        if address.startswith(("http://", "https://")):
-            page.url = address
+        page.url = _address(found.group(1).decode("utf-8", "replace"))
     return page
+
+
+def _address(noted: str) -> str:
+    """The address a saver noted, without a user name and password; empty where it is none of the web."""
+    if not noted.startswith(("http://", "https://")):
+        return ""
+    scheme, _, rest = noted.partition("://")
+    end = next((number for number, char in enumerate(rest) if char in "/?#\\"), len(rest))
+    address = f"{scheme}://{rest[:end].rpartition('@')[2]}{rest[end:]}"
+    try:
+        parse_url(address)
+    except UsageError:
+        return ""
+    return address
 
 
 def _read_mhtml(data: bytes) -> SavedPage:
@@ -72,7 +87,7 @@ def _read_mhtml(data: bytes) -> SavedPage:
     page.html = _bytes_of(root)
     page.content_type = str(root.get("Content-Type", ""))
     location = str(root.get("Content-Location", "") or message.get("Snapshot-Content-Location", "")).strip()
-    page.url = location if location.startswith(("http://", "https://")) else ""
+    page.url = _address(location)
     for part in parts:
         if part is root:
             continue

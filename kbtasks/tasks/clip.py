@@ -28,7 +28,13 @@ def output_folder(context: Context, output: str) -> tuple[str, str | None]:
 
 
 def is_url(target: str) -> bool:
-    """Whether ``target`` is an address and not a file."""
+    """Whether ``target`` is an address and not a file; UsageError where it is an address of another kind than the web's."""
+    scheme, mark, _ = target.partition("://")
+    if mark and scheme.isalpha() and scheme.lower() not in ("http", "https") and not os.path.exists(target):
+        raise UsageError(
+            message=f"addresses that begin with {scheme[:20]}:// are not captured",
+            next="give an http or https address, or the path of a file",
+        )
     return target[:7].lower() == "http://" or target[:8].lower() == "https://"
 
 

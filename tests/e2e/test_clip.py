@@ -382,3 +382,52 @@ def test_a_page_that_sends_its_reader_on(server: Site, vault: Path) -> None:
     result = clip(vault, server.base + "/old")
     assert "# The new place" in note(vault, result)
     assert [item["url"].rpartition("/")[2] for item in manifest(vault, result)["source"]["redirects"]] == ["old"]
+
+
+@pytest.mark.parametrize("to", ["http://user:hunter2@x.example/", "http://[::1/"])
+def test_a_page_that_sends_its_reader_nowhere(server: Site, vault: Path, to: str) -> None:
+    server.extra["/old"] = answer(f'<meta http-equiv="refresh" content="0;url={to}">'.encode())
+    try:
+        result = clip(vault, server.base + "/old")
+    except KbError as error:
+        assert error.exit_code == 5 and "hunter2" not in error.message
+    else:
+        assert result.data["status"] == "partial"
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        "http://user:hunter2@x.example/p?token=s3cr3t0123456789",
+        "https://hunter2@x.example",
+        "http://[bad/hunter2",
+        "http://hunter2 x/",
+    ],
+)
+def test_a_saved_page_whose_saver_noted_a_password(vault: Path, noted: str) -> None:
+    head = f'<link rel="canonical" href="{noted}"><base href="{noted}">'
+    page = article('<h1>Kept</h1><a href="/x">l</a><img src="/i.png">', head=head)
+    (vault / "a.html").write_bytes(f"<!--\n Page saved with SingleFile \n url: {noted} \n-->".encode() + page)
+    (vault / "b.mhtml").write_bytes(
+        f"Content-Type: multipart/related; boundary=B\n\n--B\nContent-Type: text/html\nContent-Location: {noted}\n\n".encode()
+        + page + b"\n--B--\n"
+    )  # fmt: skip
+    for name in ("a.html", "b.mhtml"):
+        result = clip(vault, name, evidence="source", slug=name, force=True)
+        assert "# Kept" in note(vault, result)
+    for file in (vault / "articles").rglob("*"):
+        if file.is_file():
+            assert b"hunter2@" not in file.read_bytes() and b"s3cr3t" not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize("target", ["ftp://u:hunter2@x.example/", "file:///etc/passwd", "gopher://x", "FTP://x"])
+def test_other_kinds_of_addresses(vault: Path, target: str) -> None:
+    for task in ("clip", "pdf"):
+        done = kb(task, target, cwd=vault)
+        assert done.returncode == 2 and "are not captured" in done.stderr and "hunter2" not in done.stderr
+
+
+def test_pictures_past_the_bound_are_said(vault: Path) -> None:
+    (vault / "p.html").write_bytes(article("<h1>Many</h1>" + '<img src="data:," alt="">' * 2001))
+    result = clip(vault, "p.html", media="none")
+    assert result.data["status"] == "partial" and result.data["warnings"][0]["code"] == "too-many-pictures"

@@ -152,3 +152,32 @@ def test_tls_is_checked_for_the_name_not_the_pinned_address(tmp_path: Path) -> N
     with pytest.raises(Unavailable, match="certificate"):
         Fetcher(timeout=8, allow_private=True, resolver=lambda *_: ["127.0.0.1"]).fetch(f"https://tls.example:{port}/")
     listener.close()
+
+
+def zipped(*parts: bytes) -> bytes:
+    import gzip
+
+    return b"".join(map(gzip.compress, parts))
+
+
+@pytest.mark.parametrize(
+    ("body", "cut"),
+    [(zipped(TEXT[:100], TEXT[100:]), None), (zipped(*(TEXT[at : at + 7] for at in range(0, len(TEXT), 7))), None), (zipped(TEXT) + b"\0" * 40, None),
+     (zipped(TEXT, b"x" * 5000)[:-20], "closed-early")],
+    ids=["two", "many", "filled", "torn"],
+)  # fmt: skip
+def test_every_member_of_a_gzip_body_is_read(server: Site, body: bytes, cut: str | None) -> None:
+    from support.site import answer
+
+    server.extra["/members"] = answer(body, "Content-Encoding: identity, gzip")
+    found = get(server, "/members")
+    assert found.cut == cut and found.body.startswith(TEXT)
+    assert cut or found.body == TEXT
+
+
+def test_members_are_bounded_together(server: Site) -> None:
+    from support.site import answer
+
+    server.extra["/members"] = answer(zipped(*[b"a" * 1000] * 50), "Content-Encoding: gzip")
+    found = get(server, "/members", max_bytes=20_500)
+    assert found.cut == "too-large" and found.body == b"a" * 20_500
