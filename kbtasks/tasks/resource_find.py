@@ -130,7 +130,7 @@ def _render(data: dict[str, Any]) -> str:
     for hit in data["results"]:
         remote = " [remote]" if hit["origin"] == "remote" else ""
         title = _line(hit["title"]) or "(no title)"
-        lines.append(f"{title}{remote}  ({hit['match']}, {hit['score']})")
+        lines.append(f"{title}{remote}  [{hit['match']}]")
         lines += [f"  {hit['citation']['url']}", f"  {hit['snippet']}", f"  {hit['id']}"]
     return "\n".join(lines)
 
