@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import groupby
-from json import dumps
+from json import JSONEncoder, dumps
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,7 @@ def input_digest(view: View) -> str:
 
 def write_backlinks(view: View) -> int:
     """Write the file anew from the index; how many notes have backlinks. OSError where it cannot be written."""
-    pieces: list[str] = []
+    pieces: list[bytes] = []
     with_backlinks = 0
     rows = view.connection.execute(
         "SELECT t.id, t.path, s.id, s.path, l.kind, count(*) FROM link AS l JOIN note AS t ON t.rowid = l.target_note"
@@ -56,18 +56,20 @@ def write_backlinks(view: View) -> int:
         pieces.append(_encode({"id": note_id, "path": path, "backlinks": backlinks}))
         with_backlinks += 1
     head = f'{{"schema":"kbtasks/backlinks-view/1","input":"{input_digest(view)}","notes":['
-    data = f'{head}{",".join(pieces)}],"total":{with_backlinks}}}\n'.encode()
+    data = b'%b%b],"total":%d}\n' % (head.encode(), b",".join(pieces), with_backlinks)
+    pieces.clear()
     os.makedirs(os.path.dirname(view_path(view.cache)), exist_ok=True)
     mode = os.stat(os.path.join(view.cache, "index.db")).st_mode & 0o777
     fsio.atomic_write(view_path(view.cache), data, mode=mode)
     return with_backlinks
 
 
-def _encode(value: dict[str, Any]) -> str:
+_compact = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _encode(value: dict[str, Any]) -> bytes:
     """Compact JSON; names that are not UTF-8 on disk as ``\\udcXX`` escapes."""
-    text = dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
-        text.encode("utf-8")
+        return _compact(value).encode("utf-8")
     except UnicodeEncodeError:
-        return dumps(value, separators=(",", ":"))
-    return text
+        return dumps(value, separators=(",", ":")).encode("ascii")

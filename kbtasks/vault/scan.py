@@ -100,7 +100,8 @@ def plain_text(markup: str) -> str:
     if "[" in words:
         words = _WIKILINK.sub(lambda match: match.group(2) or match.group(1), words)
         words = _FOOTNOTE.sub("", _LINK.sub(r"\1", words))
-    words = _EMPHASIS.sub("", words)
+    if "*" in words or "_" in words or "`" in words or "~~" in words or "==" in words:
+        words = _EMPHASIS.sub("", words)
     if "\\" in words:
         words = _ESCAPE.sub(r"\1", words)
     if "^" in words:
