@@ -45,7 +45,8 @@ def colour(answer: Answer, data: dict[str, Any]) -> bytes:
 
 def _head(hit: dict[str, Any]) -> str:
     place = f":{hit['passage']['line']}" if hit["passage"] else ""
-    marks = [hit["match"] if hit["match"] != "identity" else f"is its {hit['identity']}"]
+    named = "file name" if hit["identity"] == "basename" else hit["identity"]
+    marks = [hit["match"] if hit["match"] != "identity" else f"the query is its {named}"]
     if hit["currency"] and hit["currency"]["state"] != "current":
         by = hit["currency"]["superseded_by"]
         marks.append(hit["currency"]["state"] + (f" by {by[0]}" if by else ""))
