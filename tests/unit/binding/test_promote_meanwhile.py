@@ -53,13 +53,17 @@ def test_a_note_that_waited_its_turn_goes_where_the_project_is_bound_then(tmp_pa
     other = bench.folder / "other"
     other.mkdir()
     ready = bench.folder / "ready"
-    bench.mode(f"exec:open({str(ready)!r}, 'w').close(); time.sleep(1)")
+    go = bench.folder / "go"
+    bench.mode(
+        f"exec:open({str(ready)!r}, 'w').close(); [time.sleep(0.01) for _ in range(900) if not os.path.exists({str(go)!r})]"
+    )
     threads = [threading.Thread(target=promote, args=(bench.place, made(bench, text))) for text in ("first", "second")]
     threads[0].start()
     assert appears(ready)
     threads[1].start()
     bench.mode("")
     bench.bind(1, vault=str(other))
+    go.touch()
     for thread in threads:
         thread.join()
     assert notes(bench) == [made(bench, "first").path]
