@@ -128,7 +128,10 @@ def search(
             rerank=context.environ if rerank else None,
         )
         answer = answer_of(view, request)
+        bare = not answer.hits and view.connection.execute("SELECT 1 FROM note LIMIT 1").fetchone() is None
     data = answer.to_json()
+    if bare:
+        data["notes"] = [f"there is no note in {context.vault} (notes are files that end in .md)"]
     data["history"] = None
     if history or require_history:
         _add_history(context, answer, data, required=require_history)
