@@ -69,7 +69,7 @@ class Git:
     """The repository around a folder, read within one deadline.
 
     top: absolute path of the work tree. prefix: the folder's path below it, with a final ``/``, empty for the top.
-    head: hash of HEAD.
+    head: hash of HEAD. shallow: older commits were left out when it was cloned.
     """
 
     def __init__(self, folder: str, *, environ: Mapping[str, str], deadline: float = DEADLINE) -> None:
@@ -85,20 +85,30 @@ class Git:
         }  # fmt: skip
         self._folder = folder
         try:
-            answer = self.ask("rev-parse", "--show-toplevel", "--show-prefix").split(b"\n")
+            top = self.ask("rev-parse", "--show-toplevel").removesuffix(b"\n")  # a folder's name may hold line ends
+            shallow, _, prefix = self.ask("rev-parse", "--is-shallow-repository", "--show-prefix").partition(b"\n")
         except ProcessFailed as error:
             if "not a git repository" not in str(error.details.get("words")):
                 raise
             raise Unavailable(message=f"{folder} is in no Git repository") from None
-        if len(answer) < 2 or not answer[0]:
+        if not top:
             raise Unavailable(message=f"{folder} is not in a Git work tree")
-        self.top = os.fsdecode(answer[0])
-        self.prefix = os.fsdecode(answer[1])
+        self.top = os.fsdecode(top)
+        self.prefix = os.fsdecode(prefix.removesuffix(b"\n"))
+        self.shallow = shallow == b"true"
         self._folder = self.top
         try:
             self.head = self.ask("rev-parse", "--verify", "-q", "HEAD^{commit}").strip().decode("ascii", "replace")
         except ProcessFailed:
-            raise Unavailable(message="the repository has no commit yet") from None
+            raise Unavailable(message=self._without_head()) from None
+
+    def _without_head(self) -> str:
+        """Why there is no commit to begin at."""
+        try:
+            self.ask("rev-parse", "--verify", "-q", "HEAD")
+        except ProcessFailed:
+            return "the repository has no commit yet"
+        return "the repository is damaged: its newest commit cannot be read"
 
     def ask(self, *words: str, input: bytes | None = None, limit: int = MAX_OUTPUT_BYTES) -> bytes:
         """The stdout of one Git command; Unavailable where Git is missing, fails, runs out of time or of ``limit`` bytes."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_COMMITS = 50
 MAX_COCHANGED = 100
+SHALLOW = "the clone is shallow: older commits are not here (git fetch --unshallow)"
 INCOMPLETE = "a commit of more than 2,000 paths is shown without its whole list"
 
 
@@ -92,6 +93,8 @@ def notes_history(
     try:
         git = Git(root, environ=environ, deadline=deadline)
         history.head = git.head
+        if git.shallow:
+            history.lane.worsen("degraded", SHALLOW)
         for path in paths:
             log = git.followed(git.prefix + path, limit=commits + 1)
             if len(log) > commits:
@@ -147,6 +150,8 @@ def search_history(
     try:
         git = Git(root, environ=environ, deadline=deadline)
         history.head = git.head
+        if git.shallow:
+            history.lane.worsen("degraded", SHALLOW)
         place = _inside(git, target)
         log: list[Commit] = []
         if place is not None:

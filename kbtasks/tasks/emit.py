@@ -83,13 +83,17 @@ def emit(result: Result, context: Context) -> int:
             sys.stderr.write(f"the least that can be said takes {len(data) - 1} bytes, not {context.max_bytes}\n")
         _write(data)
     elif result.raw is not None:
+        if 0 < context.max_bytes < len(result.raw):
+            sys.stderr.write(f"it takes {len(result.raw)} bytes, not {context.max_bytes}: this form is never cut\n")
         _write(result.raw)
     else:
         text = result.text(result.data) if result.text else generic(result.data)
         if text:
             data = (for_terminal(text).rstrip("\n") + "\n").encode("utf-8")
             if context.max_bytes and len(data) > context.max_bytes:
-                kept = data[: context.max_bytes].rsplit(b"\n", 1)[0]
+                kept, whole, _ = data[: context.max_bytes].rpartition(b"\n")
+                if not whole:  # not even one line: what fits of it, no character cut in two
+                    kept = data[: context.max_bytes - 1].decode("utf-8", "ignore").encode()
                 data = kept + b"\n" if kept else b""
                 sys.stderr.write(f"cut to {context.max_bytes} bytes\n")
             _write(data)

@@ -121,6 +121,31 @@ def test_an_empty_repository_and_an_uncommitted_note(tmp_path: Path) -> None:
     assert (document["commits"], document["partial"]) == ([], False)
 
 
+def test_a_repository_in_a_folder_with_a_line_end(tmp_path: Path) -> None:
+    vault = write_vault(tmp_path / "new\nline" / "in\nside", {"a.md": "x\n"})
+    git(vault.parent, "init", "-q")
+    commit(vault.parent, "First")
+    document = ask(vault, "history", note="a")
+    assert ([entry["subject"] for entry in document["commits"]], document["partial"]) == (["First"], False)
+
+
+def test_a_shallow_clone_is_partial(repo: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth", "1", repo.as_uri(), "shallow")
+    document = ask(tmp_path / "shallow/kb", "history", note="other")
+    assert document["partial"]
+    assert "shallow" in document["lanes"][0]["message"]
+    assert ask(tmp_path / "shallow/kb", "history.search", query="note")["partial"]
+
+
+def test_a_damaged_repository_is_not_an_empty_one(repo: Path) -> None:
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repo, capture_output=True, text=True, check=True).stdout
+    loose = repo / ".git/objects" / head[:2] / head[2:].strip()
+    loose.chmod(0o600)
+    loose.write_bytes(b"x")
+    lane = ask(repo / "kb", "history", note="other")["lanes"][0]
+    assert (lane["status"], "damaged" in lane["message"]) == ("unavailable", True)
+
+
 def test_a_deadline_leaves_what_was_read(repo: Path) -> None:
     history = notes_history(str(repo / "kb"), ["other.md"], environ=os.environ, deadline=0.0)
     assert history.lane.status == "unavailable"

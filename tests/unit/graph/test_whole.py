@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -111,3 +112,13 @@ def test_an_empty_vault_has_an_empty_graph(tmp_path: Path) -> None:
     assert ask(tmp_path, "graph")["counts"]["notes"] == 0
     assert ElementTree.fromstring(raw(tmp_path, "graphml")) is not None
     assert ask(tmp_path, "stats")["counts"]["notes"] == 0
+
+
+def test_odd_names_stay_apart_and_rewrite_no_terminal(tmp_path: Path) -> None:
+    for name in (b"x\xff.md", b"x\xfe.md", b"a\nb.md", b"a b.md"):
+        with open(os.fsencode(tmp_path) + b"/" + name, "wb") as file:
+            file.write("# t\u202eitle \x9b31m\n".encode())
+    text = raw(tmp_path, "dot").decode()
+    assert len(set(re.findall(r'^  ("(?:[^"\\]|\\.)*") \[label', text, re.MULTILINE))) == 4
+    for form in ("dot", "graphml"):
+        assert not re.search("[\u202e\x9b]", raw(tmp_path, form).decode())

@@ -62,3 +62,26 @@ def test_help_by_word_and_bounds_that_are_too_small(vault: Path) -> None:
 
     assert small.stdout.startswith('{"schema":"kbtasks/list/1"')
     assert small.stderr.startswith("the least that can be said takes ")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 9, 16, 17, 24, 30])
+def test_text_is_cut_within_its_bound_and_in_no_character(vault: Path, limit: int) -> None:
+    (vault / "犬.md").write_text("# 犬 🐕\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "kbtasks", "list", "--root", ".", "--max-bytes", str(limit)],
+        cwd=vault,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert len(done.stdout) <= limit
+    done.stdout.decode("utf-8")
+    assert b"bytes" in done.stderr
+
+
+def test_a_form_that_is_never_cut_says_so(vault: Path) -> None:
+    done = shell(f"{KB} graph --format graphml --root . --max-bytes 50", vault)
+
+    assert done.stdout.endswith("</graphml>\n")
+    assert "is never cut" in done.stderr
