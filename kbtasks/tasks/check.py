@@ -64,6 +64,7 @@ def check(
         )
     fixes = apply_fixes(context, code, folder, catalog=catalog, dry_run=dry_run) if fix else []
     with open_view(context.vault, context.cache) as view:
+        bare = view.connection.execute("SELECT 1 FROM note LIMIT 1").fetchone() is None
         found = checks.find_faults(view.connection, repository=context.repository, obsidian=obsidian)
         if catalog:
             found += catalog_faults(view)
@@ -81,6 +82,8 @@ def check(
         "fixes": fixes,
     }
     notes = [f"{errors} faults, {len(found) - errors} pieces of advice"]
+    if bare:
+        notes.append(f"there is no note in {context.vault}")
     if len(found) > limit:
         notes.append(f"only {limit} of {len(found)} are listed; --limit shows more")
     calm = context.quiet and not found and not fixes  # in a line of cron no news is good news
