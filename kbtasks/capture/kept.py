@@ -55,8 +55,8 @@ class Passage:
         return found | ({"page": self.page} if self.page else {})
 
 
-def bundles(folder: str) -> Iterator[str]:
-    """Paths of the bundles in ``folder``, by name."""
+def bundles(folder: str, *, torn: bool = False) -> Iterator[str]:
+    """Paths of the bundles in ``folder``, by name; with ``torn`` also of those that lost their manifest."""
     try:
         names = sorted(
             entry.name
@@ -67,8 +67,23 @@ def bundles(folder: str) -> Iterator[str]:
         return
     for name in names[:MAX_BUNDLES]:
         path = os.path.join(folder, name)
-        if os.path.isfile(os.path.join(path, manifest.NAME)):
+        if os.path.isfile(os.path.join(path, manifest.NAME)) or (torn and _is_torn(path, name)):
             yield path
+
+
+def _is_torn(path: str, name: str) -> bool:
+    """Whether the folder ``path`` holds the note of a capture, or something called a manifest that is no file."""
+    if os.path.lexists(os.path.join(path, manifest.NAME)):
+        return True
+    note = os.path.join(path, name + ".md")
+    if not os.path.isfile(note):
+        return False
+    try:
+        with open(note, "rb") as file:
+            head = file.read(8192)
+    except OSError:
+        return False
+    return head.startswith(b"---") and b"\ncapture_status:" in head.partition(b"\n---")[0]
 
 
 def find(word: str, *, cwd: str, folder: str, vault: str | None) -> tuple[str, Passage | None]:
@@ -197,6 +212,8 @@ def verify(bundle: str) -> tuple[dict[str, Any] | None, list[dict[str, str]]]:
     """The manifest (None where unreadable) and what is not as it was written: changed, missing and added files."""
     from kbtasks.errors import KbError
 
+    if not os.path.isfile(os.path.join(bundle, manifest.NAME)):
+        return None, [{"path": manifest.NAME, "state": "missing", "message": "the manifest is not there"}]
     try:
         document = manifest.read(bundle)
     except KbError as error:
@@ -225,7 +242,8 @@ def verify(bundle: str) -> tuple[dict[str, Any] | None, list[dict[str, str]]]:
             )
     for place, folders, names in os.walk(bundle):
         folders.sort()
-        for name in sorted(names):
+        # A linked folder is not walked into, and is no part of any bundle.
+        for name in sorted([*names, *(each for each in folders if os.path.islink(os.path.join(place, each)))]):
             relative = os.path.relpath(os.path.join(place, name), bundle).replace(os.sep, "/")
             if relative not in known:
                 problems.append({"path": relative, "state": "added", "message": "the manifest does not know the file"})

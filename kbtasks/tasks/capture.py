@@ -89,7 +89,9 @@ def verify(context: Context, bundle: str = "", output: str = "") -> Result:
     from kbtasks.capture.report import shown_path
 
     folder, vault = output_folder(context, output)
-    paths = [find(bundle, cwd=context.cwd, folder=folder, vault=vault)[0]] if bundle else list(bundles(folder))
+    paths = (
+        [find(bundle, cwd=context.cwd, folder=folder, vault=vault)[0]] if bundle else list(bundles(folder, torn=True))
+    )
     problems: list[dict[str, str]] = []
     files = 0
     changed = 0

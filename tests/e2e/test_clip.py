@@ -431,3 +431,26 @@ def test_pictures_past_the_bound_are_said(vault: Path) -> None:
     (vault / "p.html").write_bytes(article("<h1>Many</h1>" + '<img src="data:," alt="">' * 2001))
     result = clip(vault, "p.html", media="none")
     assert result.data["status"] == "partial" and result.data["warnings"][0]["code"] == "too-many-pictures"
+
+
+def test_a_bundle_that_lost_its_manifest_or_gained_a_link(vault: Path) -> None:
+    (vault / "page.html").write_bytes(article("<h1>P</h1>"))
+    bundle = vault / clip(vault, "page.html").data["bundle"]
+    (vault / "articles" / "own.md").write_text("# Mine\n")
+    (vault / "articles" / "other").mkdir()
+    (vault / "articles" / "other" / "other.md").write_text("---\ntitle: x\n---\ncapture_status: complete\n")
+    assert kb_json("capture.verify", cwd=vault)["bundles"] == 1
+    kept = (bundle / "capture.json").read_bytes()
+    (bundle / "aside").symlink_to(vault, target_is_directory=True)
+    assert [item["path"] for item in kb_json("capture.verify", cwd=vault, code=3)["problems"]] == ["aside"]
+    (bundle / "aside").unlink()
+    for put in (lambda _: None, lambda path: path.mkdir(), os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        (bundle / "capture.json").unlink()
+        put(bundle / "capture.json")
+        found = kb_json("capture.verify", cwd=vault, code=3)
+        assert [(item["path"], item["state"]) for item in found["problems"]] == [("capture.json", "missing")]
+        if (bundle / "capture.json").is_dir():
+            (bundle / "capture.json").rmdir()
+        (bundle / "capture.json").unlink(missing_ok=True)
+        (bundle / "capture.json").write_bytes(kept)
+    assert kb_json("capture.verify", cwd=vault)["ok"]
