@@ -146,6 +146,8 @@ def main() -> None:
         env = {
             "PATH": os.environ["PATH"],
             "HOME": folder,
+            # an installed package has its compiled modules beside it; here they are kept apart, made by the first round
+            "PYTHONPYCACHEPREFIX": str(place / "pyc"),
             "XDG_CACHE_HOME": str(place / "qmd"),
             "XDG_CONFIG_HOME": str(place / "qmd"),
         }
