@@ -1,6 +1,7 @@
 """Cost of searching: cold processes over many sections, and how fast text is encoded.
 
-    python bench/search.py cold [SECTIONS]     CPU of whole `kb search` processes, by mode, beside an empty interpreter
+    python bench/search.py cold [SECTIONS [FOLDER]]     CPU of whole `kb search` processes, by mode, beside an empty interpreter;
+                                               vault and vectors are kept in FOLDER, for another run
     python bench/search.py encode              passages a CPU second, numpy against onnxruntime where that is installed
 
 The vault is made from a seed: notes of eight sections of about sixty words. Sections are drawn from 320 different ones, so that
@@ -9,6 +10,7 @@ their vectors are made in a minute (equal text is encoded once), but every secti
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import resource
@@ -18,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # compiling the sources anew is no part of what a user waits for
 
 PER_NOTE = 8
 DIFFERENT = 320
@@ -123,11 +126,12 @@ def timed(command: list[str]) -> float:
     return best * 1000
 
 
-def cold(sections: int) -> None:
+def cold(sections: int, kept: str = "") -> None:
     kb = str(Path(sys.executable).with_name("kb"))
-    with tempfile.TemporaryDirectory(prefix="kb-bench-") as folder:
+    with contextlib.nullcontext(kept) if kept else tempfile.TemporaryDirectory(prefix="kb-bench-") as folder:
         vault, cache = Path(folder) / "vault", Path(folder) / "cache"
-        make(vault, sections)
+        if not vault.exists():
+            make(vault, sections)
         started = cpu(resource.RUSAGE_CHILDREN)
         subprocess.run(
             [kb, "refresh", "--root", vault, "--cache", cache, "--quiet"], check=True, stdout=subprocess.DEVNULL
@@ -192,7 +196,7 @@ def encode() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["cold"]:
-        cold(int(sys.argv[2]) if len(sys.argv) > 2 else 50_000)
+        cold(int(sys.argv[2]) if len(sys.argv) > 2 else 50_000, *sys.argv[3:4])
     elif sys.argv[1:2] == ["encode"]:
         encode()
     else:

@@ -28,6 +28,8 @@ MAX_PIECES = 4
 _STOPS, _CLOSERS = ".!?", "\"')]"
 _FULL_STOPS, _FULL_CLOSERS = "。！？", "」』”’）"
 _MAX_SEGMENTS = 4096
+#: What a heading without text is behind the text of a later piece where neither holds a word of the query.
+_BARE = 0.1
 
 
 class Passage:
@@ -83,7 +85,7 @@ def best(
         passage = _cut(body, found, line, start_byte, encoding)
         passage.headings = [each for each in heading.split("\n") if each]
         if all(line.lstrip().startswith("#") or not line.strip() for line in passage.text.split("\n")):
-            passage.score *= 0.5  # a heading alone says nothing
+            passage.score = passage.score * 0.5 - _BARE  # a heading alone says nothing
         passage.score -= 0.01 * rank
         if chosen is None or passage.score > chosen.score:
             chosen = passage
