@@ -84,7 +84,7 @@ class _Reader:
     """The state of one pass."""
 
     __slots__ = (
-        "found", "here", "index", "line", "lines", "missing",  "para", "para_end", "para_line", "position",
+        "found", "here", "hollow", "index", "line", "lines", "missing",  "para", "para_end", "para_line", "position",
         "stack", "text",
     )  # fmt: skip
 
@@ -92,6 +92,7 @@ class _Reader:
         self.text = text
         self.lines = (text[start:] if start else text).split("\n")
         self.index = 0
+        self.hollow = -2  # index of the last line that is only the mark of a list item
         self.position = start  # of the line at index
         self.line = line  # number of the line at index
         self.stack: list[int] = []
@@ -109,6 +110,8 @@ class _Reader:
             if not line or line.isspace():
                 if self.para >= 0:
                     self.close()
+                if self.hollow == self.index - 1 and self.stack:
+                    self.stack.pop()  # an item may begin with one blank line, not two
                 if self.stack and QUOTE in self.stack:
                     del self.stack[self.stack.index(QUOTE) :]
             elif line[0] not in starts:
@@ -174,6 +177,8 @@ class _Reader:
             if not bare or bare == "\r":
                 if fresh or depth == len(self.stack):
                     self.close()
+                if fresh and self.stack[-1] != QUOTE:
+                    self.hollow = self.index
                 return False
             if indent >= 4:
                 if self.para >= 0 and not fresh:

@@ -57,6 +57,9 @@ def ours(note: ParsedNote) -> tuple[list[tuple[int, int]], list[str]]:
 @given(DOCUMENTS)
 @example("- <div>\n")
 @example("> <!-- a\n")
+@example("-\n\n    indented [l](c.md)")
+@example("-\n\n  text [l](c.md)")
+@example("1. -\n\n   text [l](c.md)\n\n       code [l](d.md)")
 def test_random_documents(text: str) -> None:
     note = parse_note("n.md", text.encode())
     if note.body_start or note.problems:
