@@ -104,6 +104,8 @@ def update_catalog(root: str, cache: str, *, dry_run: bool = False) -> list[dict
 
 
 def _read_page(view: View) -> bytes | None:
+    if view.note_id(view.settings.index_note) is None:
+        return None  # no note of this vault: it is not there, ignored, or would be reached through a link or ``..``
     path = os.path.join(view.root, view.settings.index_note)
     try:
         if os.path.islink(path) or not os.path.isfile(path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.indexed import opened, write
 
+from kbtasks.build.run import run_build
 from kbtasks.errors import KbError, UsageError
 from kbtasks.index.catalog import catalog_state, render_catalog, update_catalog
 from kbtasks.index.region import MalformedCatalog
@@ -159,3 +160,16 @@ def test_odd_titles_cannot_break_the_page(tmp_path: Path) -> None:
 def test_errors_are_kb_errors() -> None:
     assert issubclass(MalformedCatalog, KbError)
     assert MalformedCatalog.exit_code == 5
+
+
+@pytest.mark.parametrize("index", ["linked/page.md", "../outside/page.md", "./page.md/../../outside/page.md"])
+def test_no_page_outside_the_vault_is_touched(tmp_path: Path, index: str) -> None:
+    outside = write(tmp_path / "outside", {"page.md": "<!-- kb:catalog:start -->\n<!-- kb:catalog:end -->\n"})
+    before = (outside / "page.md").read_bytes()
+    root = write(tmp_path / "v", {"a.md": "alpha\n", "kb.toml": f'[vault]\nindex = "{index}"\n'})
+    (root / "linked").symlink_to(outside)
+    try:
+        run_build(str(root), str(root / ".kbtasks"), only=["catalog"], force=True)
+    except UsageError as error:
+        assert ".." in index and "/vault/index" in str(error)
+    assert (outside / "page.md").read_bytes() == before
