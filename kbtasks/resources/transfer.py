@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from kbtasks.resources import canonical, records
 from kbtasks.resources.extras import extras_digest, normal_extras
 from kbtasks.resources.faults import InvalidRecord, NotJson
-from kbtasks.resources.model import Reader, is_resource_id, normal_resource
+from kbtasks.resources.model import Reader, normal_resource
+from kbtasks.resources.parts import FIELDS, checked
 from kbtasks.resources.store import next_seq
 from kbtasks.resources.strictjson import parse_bytes
 from kbtasks.resources.v1 import V1Store
@@ -257,10 +258,17 @@ def _take_line(connection: Connection, document: Any, what: str, taken: Taken) -
         _take_resource(connection, resource, normal_extras(document.get("extras"), reader), taken)
         return
     kind, value = next(iter(document.items()), ("", None))
-    entry = reader.mapping(value, f"/{kind}")
+    if kind not in FIELDS:
+        raise reader.refuse("", f"a line of kind {kind[:40]!r} is not known")
+    entry = checked(kind, reader.mapping(value, f"/{kind}"), reader)
     try:
         if kind == "tombstone":
-            _read_tombstone(connection, entry, reader, taken)
+            _take_deletion(connection, entry["id"], entry["deletedAt"], entry["detail"], taken)
+            if entry["collected"]:
+                connection.execute(
+                    "UPDATE tombstone SET collected = 1 WHERE id = ? AND deleted_at = ?",
+                    (entry["id"], entry["deletedAt"]),
+                )
         elif kind == "provider":
             connection.execute(
                 "INSERT INTO provider (key, kind, first_used, last_used) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -280,22 +288,8 @@ def _take_line(connection: Connection, document: Any, what: str, taken: Taken) -
             _take_capture(connection, entry["id"], entry["title"], entry["revision"], entry["updatedAt"])
         elif kind == "pending":
             _take_pending(connection, entry["id"], entry["sourceKey"], entry["sourceRevision"])
-        elif kind == "quarantine":
+        else:
             values = [entry[name] for name in _ASIDE]
             connection.execute("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", values)
-        else:
-            raise reader.refuse("", f"a line of kind {kind[:40]!r} is not known")
-    except KeyError as error:
-        raise reader.refuse(f"/{kind}/{error.args[0]}", "it is missing") from None
     except (sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.IntegrityError, OverflowError, UnicodeError):
         raise reader.refuse(f"/{kind}", "a value in it is of the wrong type") from None
-
-
-def _read_tombstone(connection: Connection, entry: dict[str, Any], reader: Reader, taken: Taken) -> None:
-    if not is_resource_id(entry.get("id")):
-        raise reader.refuse("/tombstone/id", "a record id is needed")
-    at = reader.time(entry.get("deletedAt"), "/tombstone/deletedAt")
-    detail = entry.get("detail")
-    _take_deletion(connection, entry["id"], at, detail if isinstance(detail, str) else None, taken)
-    if entry.get("collected"):
-        connection.execute("UPDATE tombstone SET collected = 1 WHERE id = ? AND deleted_at = ?", (entry["id"], at))

@@ -231,3 +231,45 @@ def test_altered_bytes_of_a_record_are_never_shown(memory: Memory) -> None:
         assert memory("resource.doctor", code=3)["total"] >= 1
         memory("resource.delete", EXAMPLE_ID)
         assert len(memory("resource.list")["resources"]) == 1
+
+
+ODD = [None, True, -1, 1.5, 10**30, "", "x" * 5000, "a\0b", HALF, [], {}, "a" * 64, "9999-12-31T23:59:59.999Z"]
+
+
+def test_what_an_import_takes_can_be_used_and_exported(memory: Memory) -> None:
+    code = (
+        'answer(items=[item(50), {"bad": 1}], nextCursor=None if request["cursor"] else "a",'
+        ' checkpoint="c" if request["cursor"] else None)'
+    )
+    source = memory.source(code, pagination="cursor", incremental="checkpoint")
+    memory.put(EXAMPLE)
+    memory("resource.pull", "--source-config", source, "--max-pages", "1", code=9)
+    memory("sync", "--id", EXAMPLE_ID, "--provider-config", memory.file_provider()[0])
+    memory("resource.delete", EXAMPLE_ID)
+    file = memory.folder / "all.jsonl"
+    memory("resource.export", str(file))
+    header, *lines = file.read_text().splitlines()
+    parts = {next(iter(json.loads(line))): json.loads(line) for line in lines}
+    assert len(parts) == 9
+    del parts["resource"]
+    with_odd = [
+        (f"{kind}/{field} {value!r:.20}", {kind: {**part[kind], field: value}})
+        for kind, part in parts.items()
+        for field in part[kind]
+        for value in ODD
+    ]
+    taken = 0
+    for name, document in with_odd:
+        copy = Memory(memory.folder / f"copy-{taken}")
+        copy.folder.mkdir(exist_ok=True)
+        copy.store.unlink(missing_ok=True)
+        if copy.run("resource.import", "-", input=f"{header}\n{json.dumps(document)}\n".encode())[0] == 2:
+            assert not copy.store.exists() or copy("resource.status")["resources"] == 0
+            continue
+        taken += 1
+        for words in (["resource.sources", "--quarantine"], ["resource.list", "--deleted"], ["resource.status"]):
+            assert copy.run(*words)[0] == 0, name
+        v1 = str(copy.folder / "v1.json")
+        copy("resource.export", v1, "--format", "v1")
+        assert copy.run("resource.import", v1, "--store", str(copy.folder / "again.db"), store=False)[0] == 0, name
+    assert 10 < taken < len(with_odd) // 3
