@@ -28,11 +28,11 @@ _FLOAT32, _INT8 = 1, 3  # TensorProto.DataType of the ONNX specification
 
 
 def find() -> str | None:
-    """Path of the installed model file, or None where the ``semantic`` extra is not installed."""
+    """Path of the installed model file, or None where the ``semantic`` extra (the model, and numpy) is not installed."""
     from importlib.machinery import PathFinder
 
     spec = PathFinder.find_spec(PACKAGE)
-    if spec is None or not spec.origin:
+    if spec is None or not spec.origin or PathFinder.find_spec("numpy") is None:
         return None
     path = os.path.join(os.path.dirname(spec.origin), FILE)
     return path if os.path.isfile(path) else None

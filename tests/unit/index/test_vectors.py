@@ -236,3 +236,22 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(shelf: Shelf, tmp_path, nam
     os.mkfifo(tmp_path / name)
     lane, notes = ask(shelf, str(tmp_path), "a feline")
     assert lane.status == "ready" and notes[0] == 1
+
+
+@pytest.mark.parametrize("absent", ["numpy", "the model"])
+def test_half_an_extra_is_none(shelf: Shelf, tmp_path, monkeypatch: pytest.MonkeyPatch, absent: str) -> None:
+    """Where the model or numpy is missing, a build and a search say what to install; neither is a bug."""
+    from importlib.machinery import PathFinder
+
+    from kbtasks.errors import MissingExtra
+    from kbtasks.index import modelfile, vectors
+
+    vectors.build(shelf.connection, str(tmp_path))
+    real = PathFinder.find_spec
+    name = "numpy" if absent == "numpy" else modelfile.PACKAGE
+    monkeypatch.setattr(PathFinder, "find_spec", lambda asked, *more: None if asked == name else real(asked, *more))
+    assert not vectors.is_current(shelf.connection, str(tmp_path))
+    with pytest.raises(MissingExtra, match="semantic"):
+        vectors.build(shelf.connection, str(tmp_path))
+    lane, notes = ask(shelf, str(tmp_path), "a feline")
+    assert lane.status == "unavailable" and "kbtasks[semantic]" in lane.message and notes == []
