@@ -99,8 +99,27 @@ def parse_settings(data: bytes, *, what: str) -> Settings:
         table = tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(message=f"{what} is not valid TOML: {error}", next=f"mend {what}") from None
-    schema.check("kb-toml", table, what=what)
+    try:
+        schema.check("kb-toml", table, what=what)
+    except ModuleNotFoundError:  # a pinned kb-recall can import nothing but what it is pinned with
+        _check_vault_table(table, what=what)
     return Settings(table)
+
+
+def _check_vault_table(table: Mapping[str, Any], *, what: str) -> None:
+    """Refuse a ``[vault]`` that the schema would refuse, without the library that reads schemas."""
+    vault = table.get("vault", {})
+    ignore = vault.get("ignore", []) if isinstance(vault, dict) else None
+    fits = (
+        isinstance(ignore, list)
+        and all(isinstance(glob, str) and glob for glob in ignore)
+        and isinstance(vault.get("index", ""), str)
+        and set(vault) <= {"ignore", "index"}
+    )
+    if not fits:
+        raise UsageError(
+            message=f"{what}: [vault] takes ignore, a list of globs, and index, a path", next=f"mend {what}"
+        )
 
 
 def load_settings(root: str) -> Settings:
