@@ -7,9 +7,10 @@ run; a provider must therefore take the same change twice without harm.
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kbtasks.errors import KbError
+from kbtasks.errors import KbError, Unavailable
 from kbtasks.fsio import Lock, make_private_directory, step
 from kbtasks.resources import receipts, records
 from kbtasks.resources.faults import MassChange, NoRecord
@@ -85,11 +86,20 @@ def check_emptied(connection: Connection, provider: Provider, *, allow_empty: bo
         connection.execute("DELETE FROM receipt WHERE provider = ?", (provider.key,))
 
 
-def provider_lock(store_path: str, key: str) -> Lock:
-    """The lock that keeps two syncs of one provider apart; it dies with its process."""
+@contextmanager
+def provider_lock(store_path: str, key: str) -> Iterator[None]:
+    """The lock that keeps two syncs of one provider apart; it dies with its process. Unavailable where it has no place."""
     path = os.path.realpath(store_path)
-    make_private_directory(os.path.dirname(path))
-    return Lock(f"{path}.sync-{key[:16]}.lock", what="the sync with this provider")
+    lock = Lock(f"{path}.sync-{key[:16]}.lock", what="the sync with this provider")
+    try:
+        make_private_directory(os.path.dirname(path))
+        lock.__enter__()
+    except OSError as error:
+        raise Unavailable(message=f"the sync has no place for its lock beside {path}: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
 
 
 def run(

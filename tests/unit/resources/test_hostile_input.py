@@ -273,3 +273,15 @@ def test_what_an_import_takes_can_be_used_and_exported(memory: Memory) -> None:
         copy("resource.export", v1, "--format", "v1")
         assert copy.run("resource.import", v1, "--store", str(copy.folder / "again.db"), store=False)[0] == 0, name
     assert 10 < taken < len(with_odd) // 3
+
+
+@pytest.mark.parametrize("store", ["/dev/null/x.db", "/proc/nowhere/x.db", "/tmp/" + "y" * 260])
+def test_a_store_that_can_be_nowhere(memory: Memory, store: str) -> None:
+    config, _ = memory.file_provider()
+    source = memory.source("answer(items=[item(1)])")
+    for words in (
+        ["sync", "--all", "--provider-config", config], ["sync.verify", "--provider-config", config],
+        ["resource.put", "-"], ["resource.pull", "--source-config", source],
+    ):  # fmt: skip
+        code, _, err = memory.run(*words, "--store", store, store=False, input=EXAMPLE)
+        assert code == 10, (words, err)
