@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from kbtasks.capture.bundle import BundleFile
+from kbtasks.capture.page import UNKNOWN
 from kbtasks.capture.redact import redact_url
 from kbtasks.errors import KbError
 
@@ -168,7 +169,7 @@ def _store(
     total = 0
     for url, numbers in by_url.items():
         data = found[url]
-        shown = "data:" if url[:5].lower() == "data:" else redact_url(url)
+        shown = "data:" if url[:5].lower() == "data:" else redact_url(url.removeprefix(UNKNOWN))
         if isinstance(data, bytes):
             kind = sniff(data)
             if kind is None:
