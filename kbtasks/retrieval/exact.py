@@ -14,7 +14,7 @@ from math import log
 from kbtasks.index import tokens
 from kbtasks.index.search import SHIFT
 from kbtasks.retrieval.query import first_place
-from kbtasks.retrieval.terms import is_decided, json_list, notes_with, quoted
+from kbtasks.retrieval.terms import best_rows, is_decided, json_list, notes_with, quoted
 
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -86,9 +86,8 @@ def find(connection: Connection, query: Query, allowed: Collection[int] | None, 
 def _best_by_words(connection: Connection, parts: list[str], among: set[int]) -> set[int]:
     """About READ of the notes ``among``: those of the best pieces by SQLite's ranking of the words ``parts``."""
     expression = " OR ".join(map(quoted, parts))
-    sql = f"""SELECT DISTINCT rowid >> {SHIFT} FROM (SELECT rowid FROM search WHERE search MATCH ?
-        AND rank MATCH 'bm25(4, 2, 1, 0, 3.5, 2.5, 3, 0.5)' ORDER BY rank, rowid LIMIT ?)"""
-    return {note for (note,) in connection.execute(sql, (expression, 2 * READ))} & among
+    rows = best_rows(connection, "search", "bm25(4, 2, 1, 0, 3.5, 2.5, 3, 0.5)", expression, 2 * READ)
+    return {row >> SHIFT for row in rows} & among
 
 
 def holding(connection: Connection, part: str, among: Collection[int]) -> set[int]:

@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 from kbtasks.index import tokens
 from kbtasks.index.search import COLUMNS, SHIFT
-from kbtasks.retrieval.terms import document_count, json_list, quoted
+from kbtasks.retrieval.terms import best_rows, document_count, json_list, quoted
 
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -146,13 +146,8 @@ class Keyword:
         for table, rank, expression in asked:
             if not expression:
                 continue
-            sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rank MATCH ?"
-            values: list[str | int] = [expression, rank]
-            if allowed is not None:
-                sql += f" AND (rowid >> {SHIFT}) IN (SELECT value FROM json_each(?))"
-                values.append(json_list(allowed))
-            rows = self._connection.execute(f"{sql} ORDER BY rank, rowid LIMIT ?", [*values, limit])
-            found.update((row, None) for (row,) in rows)
+            rows = best_rows(self._connection, table, rank, expression, limit, allowed)
+            found.update((row, None) for row in rows)
         return list(found)
 
     def score(self, pieces: Iterable[int]) -> dict[int, Score]:

@@ -7,7 +7,7 @@ from kbtasks.index.search import SHIFT
 
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from sqlite3 import Connection
 
     from kbtasks.retrieval.scratch import Scratch
@@ -81,3 +81,33 @@ def document_count(connection: Connection, table: str, term: str) -> int:
     """The number of rows whose term in the vocabulary ``table`` (``search_row`` or ``search_grams_row``) is ``term``."""
     row = connection.execute(f"SELECT doc FROM {table} WHERE term = ?", (term,)).fetchone()
     return int(row[0]) if row else 0
+
+
+def best_rows(
+    connection: Connection,
+    table: str,
+    rank: str,
+    expression: str,
+    limit: int,
+    allowed: Collection[int] | None = None,
+) -> list[int]:
+    """Rows of the FTS5 ``table`` that match ``expression``, at most ``limit``, best by ``rank``; only of notes ``allowed``.
+
+    Of rows that are equally good at the cut, those of the first paths are taken: row ids differ after a rebuild.
+    """
+    matching = f"{table} MATCH ? AND rank MATCH ?"
+    values: list[str | int] = [expression, rank]
+    if allowed is not None:
+        matching += f" AND ({table}.rowid >> {SHIFT}) IN (SELECT value FROM json_each(?))"
+        values.append(json_list(allowed))
+    sql = f"SELECT rowid, rank FROM {table} WHERE {matching} ORDER BY rank, rowid LIMIT ?"
+    rows = connection.execute(sql, [*values, limit + 1]).fetchall()
+    if len(rows) <= limit or rows[limit][1] != rows[limit - 1][1]:
+        return [row for row, _ in rows[:limit]]
+    worst = rows[limit][1]
+    kept = [row for row, how_good in rows[:limit] if how_good != worst]
+    sql = (
+        f"SELECT found.row FROM (SELECT {table}.rowid AS row, +rank AS worth FROM {table} WHERE {matching}) AS found"
+        f" JOIN note ON note.rowid = found.row >> {SHIFT} WHERE found.worth = ? ORDER BY note.path, found.row LIMIT ?"
+    )
+    return kept + [row for (row,) in connection.execute(sql, [*values, worst, limit - len(kept)])]
