@@ -181,7 +181,7 @@ def open_file(folder: str) -> VectorFile | None:
     """The vectors in the cache ``folder``, or None where there are none or they cannot be used."""
     try:
         return VectorFile(os.path.join(folder, FILE))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 

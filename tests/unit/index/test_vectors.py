@@ -225,6 +225,17 @@ def test_no_damage_ends_a_search(shelf: Shelf, tmp_path, seed: int) -> None:
         lane, notes = ask(shelf, cache, "a feline")
         lane.score([note << 12 for note in notes])
         assert lane.status == "ready" and len(notes) <= 4
+    for header in (
+        b"[]",
+        b"{}",
+        b'{"arrays":[]}',
+        b'{"arrays":{"key":["|u1",[1e400],0]}}',
+        b"[" * 9000,
+        b'{"arrays":{"key":["|O",[8],64]}}',
+    ):
+        file.unlink()
+        file.write_bytes(good[:8] + len(header).to_bytes(4, "little") + header + good[12:])
+        assert vectorfile.open_file(cache) is None, header[:40]
     file.write_bytes(good)
     assert ask(shelf, cache, "a feline")[1][0] == 1
 
