@@ -33,6 +33,17 @@ def default_path(data_home: str) -> str:
     return os.path.join(data_home, STORE_NAME)
 
 
+def exists(path: str) -> bool:
+    """Whether there is something at ``path``; Unavailable where that cannot be seen: a closed folder is not an empty store."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise Unavailable(message=f"the resource store {path} cannot be reached: {error.strerror}") from None
+    return True
+
+
 @contextmanager
 def open_store(path: str, *, write: bool = False) -> Iterator[sqlite3.Connection]:
     """The store at ``path`` as a connection in autocommit mode; a missing one is created only to ``write``.
@@ -43,7 +54,7 @@ def open_store(path: str, *, write: bool = False) -> Iterator[sqlite3.Connection
     path = os.path.realpath(path)
     connection = None
     try:
-        if os.path.lexists(path):
+        if exists(path):
             _check_file(path)
             connection = _connect(path, write=write)
             _check_tables(connection, path)

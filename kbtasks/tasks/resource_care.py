@@ -38,10 +38,10 @@ def resource_gc(
 
     from kbtasks.model.result import Result
     from kbtasks.resources.care import collect, shrink
-    from kbtasks.resources.store import open_store, transaction
+    from kbtasks.resources.store import exists, open_store, transaction
 
     path = store_path(context, store)
-    if not os.path.lexists(path):
+    if not exists(path):
         none = {"collected": 0, "waiting": 0, "waitingFor": [], "receipts": 0, "captures": 0, "abandoned": []}
         return Result("resource-gc", {**none, "bytesBefore": 0, "bytesAfter": 0, "dryRun": dry_run})
     before = os.path.getsize(path)
@@ -88,23 +88,23 @@ def resource_doctor(context: Context, rebuild: bool = False, limit: int = 100, s
     from kbtasks.errors import UsageError
     from kbtasks.model.result import Result
     from kbtasks.resources.care import examine, rebuild_search
-    from kbtasks.resources.store import open_store
+    from kbtasks.resources.store import exists, open_store
 
     if not 1 <= limit <= 100_000:
         raise UsageError(message=f"--limit takes 1 to 100000, not {limit}")
     path = store_path(context, store)
-    exists = os.path.lexists(path)
-    if rebuild and exists:
+    there = exists(path)
+    if rebuild and there:
         with open_store(path, write=True) as connection:
             rebuild_search(connection)
     checked = 0
     findings: list[dict[str, Any]] = []
-    if exists:
+    if there:
         with open_store(path) as connection:
             checked, findings = examine(connection, os.path.realpath(path))
     data = {
         "store": path,
-        "exists": exists,
+        "exists": there,
         "ok": not findings,
         "checked": checked,
         "findings": findings[:limit],
@@ -200,15 +200,14 @@ def resource_vectors(context: Context, store: str = "") -> Result:
 
     Only what is new or changed is encoded; what was made stays where the run is stopped. No network is used.
     """
-    import os
 
     from kbtasks.model.result import Result
     from kbtasks.resources.semantic import build
-    from kbtasks.resources.store import open_store
+    from kbtasks.resources.store import exists, open_store
     from kbtasks.tasks.resource_door import progress_bar
 
     path = store_path(context, store)
-    if not os.path.lexists(path):
+    if not exists(path):
         return Result("resource-vectors", {"made": 0, "total": 0})
     with open_store(path, write=True) as connection, progress_bar(context, "vectors") as show:
         return Result("resource-vectors", build(connection, progress=show))

@@ -285,3 +285,22 @@ def test_a_store_that_can_be_nowhere(memory: Memory, store: str) -> None:
     ):  # fmt: skip
         code, _, err = memory.run(*words, "--store", store, store=False, input=EXAMPLE)
         assert code == 10, (words, err)
+
+
+def test_a_store_in_a_closed_folder_is_not_an_empty_one(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.put(EXAMPLE)
+    config, _ = memory.file_provider()
+    see = os.lstat
+
+    def closed(path: Any, *more: Any, **named: Any) -> os.stat_result:
+        if str(path) == str(memory.store):  # what another user's 0700 folder answers
+            raise PermissionError(13, "Permission denied")
+        return see(path, *more, **named)
+
+    monkeypatch.setattr(os, "lstat", closed)
+    for words in (
+        ["resource.status"], ["resource.list"], ["resource.doctor"], ["resource.gc"], ["resource.vectors"], ["resource.search", "x"],
+        ["sync", "--all", "--provider-config", config],
+    ):  # fmt: skip
+        code, _, err = memory.run(*words)
+        assert (code, "cannot be reached" in err) == (10, True), (words, err)
