@@ -43,10 +43,14 @@ def parse_url(url: str) -> Target:
     url = "".join(char for char in url.strip() if char not in "\t\r\n")
     if len(url) > MAX_URL:
         raise UsageError(message=f"the address is longer than {MAX_URL} characters")
+    if any("\ud800" <= char <= "\udfff" for char in url):
+        raise UsageError(message="the address holds bytes that are no text", next="write them as %XX")
     shown = redact_url(url)
     try:
         parts = urlsplit(url)
         port = parts.port
+        if port == 0:
+            raise ValueError("nothing can listen there")
         host = parts.hostname or ""
     except ValueError:
         raise UsageError(message=f"{shown!r} is not an address", next="give a whole address, as https://...") from None

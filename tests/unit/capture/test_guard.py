@@ -114,7 +114,7 @@ def test_ways_to_write_this_machine(host: str) -> None:
 @pytest.mark.parametrize(
     "url",
     ["ftp://x.example/", "file:///etc/passwd", "http://", "http:///x", "//x", "x", "", "http://u:p@x.example/", "http://u@x.example/", "http://x.example:99999/",
-     "http://[::1", "http://a b/", "http://x\\@y/", "http://" + "a" * 300 + "/", "https://x/" + "y" * 9000, "javascript:alert(1)", "http://%31/"],
+     "http://[::1", "http://a b/", "http://x\\@y/", "http://" + "a" * 300 + "/", "https://x/" + "y" * 9000, "javascript:alert(1)", "http://%31/", "http://x.example/\udcff", "http://x.example/?q=\ud800", "http://\udcff/", "http://x.example:0/"],
 )  # fmt: skip
 def test_addresses_that_are_none(url: str) -> None:
     with pytest.raises(UsageError):
