@@ -6,7 +6,8 @@ weigh nothing:
     sum over stems of ln(1 + (N - n + 0.5) / (n + 0.5)) * tf * 2.2 / (tf + 1.2 * (0.6 + 0.4 * length / average))
 
 (BM25 with k1 1.2, b 0.4; Robertson and Zaragoza, 2009), tf being the weighted count over the columns, N the pieces, n those that
-hold the stem. Text in scripts without case is scored by SQLite's BM25 over bigrams, and the two are added.
+hold the stem. Text in scripts without case is scored the same way over pairs of characters (b 0.75) and, at 0.4 of the weight,
+over single characters, whose N and n are counted among the candidates; all are added.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ WEIGHTS = {
 }  # fmt: skip
 #: What a whole identifier of the query (``C++``, ``parser-v2``), its parts, and a whole hyphened word count, beside plain words.
 IDENTIFIER, PART, HYPHENED = 2.0, 0.7, 0.3
+#: What single characters of scripts without spaces count beside their pairs; their rarity is that among the candidates.
+SINGLE = 0.4
 #: The same for the title and the body of ``search_grams``.
 GRAM_WEIGHTS = (3.0, 1.0)
 #: Columns that only a note's first piece has: they count for each of its pieces.
@@ -70,6 +73,7 @@ class Keyword:
         self._rows, self._average = _statistics(connection)
         self._stem_word: dict[str, str] = {}
         self._grams: dict[str, str] = {}
+        self._singles: dict[str, None] = {}
         self._factor: dict[str, float] = {}
         self._prefix: set[str] = set()
         self._names: list[str] = []
@@ -94,6 +98,8 @@ class Keyword:
             grams = tokens.grams(word).split()
             if len(word) == 1:
                 self._prefix.add(word)
+            else:
+                self._singles.update(dict.fromkeys(normalize("NFC", word)))
             for gram in grams if len(word) == 1 else grams[:-1]:
                 self._grams.setdefault(gram, asked)
             return
@@ -189,6 +195,8 @@ class Keyword:
         """Add BM25 over grams: they are counted in the text itself, which is quick for the few candidates."""
         lengths = self._lengths(wanted)
         sql = f"SELECT id, {', '.join(_GRAM_COLUMNS)} FROM search_text WHERE id IN (SELECT value FROM json_each(?))"
+        singles: dict[int, dict[str, float]] = {}
+        norms: dict[int, float] = {}
         for piece, *texts in self._connection.execute(sql, (json_list(wanted),)):
             result = found[piece]
             norm = K1 * (1 - GRAM_B + GRAM_B * lengths.get(piece, 0) / self._average)
@@ -208,6 +216,15 @@ class Keyword:
                     part = self._gram_idf[gram]
                     result.score += part * tf * (K1 + 1) / (tf + norm)
                     result.weight[word] = result.weight.get(word, 0.0) + part
+            norms[piece] = norm
+            counts = ((char, sum(WEIGHTS[name] * text.count(char) for name, text in columns)) for char in self._singles)
+            singles[piece] = {char: tf for char, tf in counts if tf}
+        for char in self._singles:
+            held = sum(char in counted for counted in singles.values())
+            part = SINGLE * log(1 + (len(singles) - held + 0.5) / (held + 0.5))
+            for piece, counted in singles.items():
+                if tf := counted.get(char, 0.0):
+                    found[piece].score += part * tf * (K1 + 1) / (tf + norms[piece])
 
     def _load(self, pieces: set[int]) -> None:
         new = pieces - self._loaded

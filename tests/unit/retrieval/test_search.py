@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from support.searching import Vault
@@ -233,3 +234,13 @@ def test_a_query_without_words_is_answered_by_reading_whatever_the_mode(vault: V
         answer = vault.ask("++", mode)
         assert answer.mode == "exact" and not answer.partial
         assert not any("keyword alone" in each for each in answer.notes)
+
+
+def test_single_characters_order_what_the_same_pairs_find(tmp_path: Path) -> None:
+    notes: dict[str, str | bytes] = {
+        "a.md": "白鲸在海里游，天上有风。\n",
+        "b.md": "白鲸在海里唱，水上有歌。\n",
+        "c.md": "水上有船，天上有云。\n",
+        "d.md": "水上有船，天上有雨。\n",
+    }
+    assert Vault(tmp_path, notes).paths("白鲸唱歌", "keyword")[:2] == ["b.md", "a.md"]
