@@ -256,6 +256,10 @@ class Opener:
             return self._memory_build(str(error))
         try:
             os.chmod(self.path, 0o600)
+        except OSError as error:  # the cache may be thrown away at any moment
+            connection.close()
+            return self._memory_build(str(error))
+        try:
             connection.execute(f"PRAGMA page_size = {store.PAGE_BYTES}")
             connection.execute("BEGIN EXCLUSIVE")
             if store.state_of(connection) != store.ABSENT:  # another process made it meanwhile
@@ -351,7 +355,10 @@ def _give_back(connection: Connection) -> None:
 
 def _stamp(path: str) -> tuple[int, int]:
     """Time and size of the database file."""
-    status = os.stat(path)
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise sqlite3.OperationalError(f"it went while it was opened: {error.strerror}") from None
     return status.st_mtime_ns, status.st_size
 
 
@@ -359,7 +366,7 @@ def changed_since(path: str, stamp: tuple[int, int]) -> bool:
     """Whether another process wrote the database file since ``stamp`` was taken."""
     try:
         return _stamp(path) != stamp
-    except OSError:
+    except sqlite3.Error:
         return True
 
 
