@@ -37,9 +37,7 @@ def docs(c):
     _python(c, "docs/render.py")
 
 
-@task(
-    help={"what": "promote, resources or notes.", "rounds": "How many kills.", "seed": "Of the choices."}
-)
+@task(help={"what": "promote, resources or notes.", "rounds": "How many kills.", "seed": "Of the choices."})
 def torture(c, what, rounds=500, seed=1):
     """Kill real processes at random steps and check that nothing was lost (long; the tests run a short form)."""
     _python(c, f"bench/torture.py {what} {rounds} {seed}")

@@ -28,7 +28,9 @@ def main() -> None:
         shutil.copytree(VAULT, vault, ignore=shutil.ignore_patterns(".kbtasks"))
         os.environ["COLUMNS"] = "110"
         found = len(list(vault.rglob("*.md")))
-        print(f"A copy of examples/vault: {found} Markdown files (AGENTS.md is a guide, templates/ is ignored by its kb.toml).")
+        print(
+            f"A copy of examples/vault: {found} Markdown files (AGENTS.md is a guide, templates/ is ignored by its kb.toml)."
+        )
         kb("refresh", vault)
         kb("search why does the parser give up --limit 3", vault)
         kb("search 数据库 --mode exact --limit 3", vault)
