@@ -153,10 +153,12 @@ def split(words: Sequence[str]) -> tuple[dict[str, Any], str | None, list[str]]:
 def run(words: Sequence[str]) -> int:
     """Run one command line (without the program's name); return the exit code."""
     if list(words) in (["--version"], ["-V"]):
-        from kbtasks import __version__
+        try:
+            return _version()
+        except OSError:  # nowhere to write it
+            from kbtasks.tasks import call
 
-        sys.stdout.write(f"kb {__version__}\n")
-        return 0
+            return call.guarded(_version, json=False)
     from kbtasks.tasks import call
 
     return call.guarded(lambda: _run(words), json="--json" in words)
@@ -223,6 +225,14 @@ def main() -> None:
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         _fill_closed_streams()
     _leave(run(sys.argv[1:]))
+
+
+def _version() -> int:
+    from kbtasks import __version__
+
+    sys.stdout.write(f"kb {__version__}\n")
+    sys.stdout.flush()
+    return 0
 
 
 def _fill_closed_streams() -> None:

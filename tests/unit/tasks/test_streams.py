@@ -85,3 +85,12 @@ def test_a_form_that_is_never_cut_says_so(vault: Path) -> None:
 
     assert done.stdout.endswith("</graphml>\n")
     assert "is never cut" in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_version_that_cannot_be_written_is_one_line(unbuffered: str, vault: Path) -> None:
+    done = shell(f"PYTHONUNBUFFERED={unbuffered} {KB} --version > /dev/full", vault)
+
+    assert done.returncode == 10
+    assert done.stderr.count("\n") == 1
