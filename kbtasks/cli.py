@@ -248,14 +248,13 @@ def _fill_closed_streams() -> None:
 def _leave(code: int) -> None:
     """End the process at once where nothing is left to do: taking the interpreter apart costs a tenth of a search."""
     import atexit
-
-    if atexit._ncallbacks() or "threading" in sys.modules:
-        sys.exit(code)
     import os
 
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:  # the reader went; the interpreter knows what to say
+    except OSError:  # the reader went, or the disk is full, and that has been said
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if atexit._ncallbacks() or "threading" in sys.modules:
         sys.exit(code)
     os._exit(code)
