@@ -173,12 +173,15 @@ class Lock:
         self.wait = wait
         self._handle: int | None = None
 
+    def _open(self) -> int:
+        return os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+
     def __enter__(self) -> Lock:
         from time import monotonic, sleep
 
         deadline = monotonic() + self.wait
-        pause = 0.001
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        pause = 0.0005
+        handle = self._open()
         while not _try_lock(handle):
             if monotonic() >= deadline:
                 os.close(handle)
@@ -230,48 +233,21 @@ else:
         return True
 
 
-class FolderLock:
-    """An exclusive lock on a folder itself (flock on its descriptor): no lock file, and it dies with its process.
+class FolderLock(Lock):
+    """A lock on a folder itself (flock on its descriptor): no lock file is left, and it dies with its process.
 
-    folder: an existing folder. what, wait: as for Lock. Where a folder cannot be locked, a file inside ``.kbtasks`` is.
+    folder: an existing folder. what, wait: as for Lock. Where a folder cannot be opened, a file in its ``.kbtasks`` is locked.
     """
 
     def __init__(self, folder: str, *, what: str, wait: float = 30.0) -> None:
-        self.folder = folder
-        self.what = what
-        self.wait = wait
-        self._handle: int | None = None
-        self._file: Lock | None = None
+        super().__init__(folder, what=what, wait=wait)
 
-    def __enter__(self) -> FolderLock:
-        from time import monotonic, sleep
-
-        if sys.platform == "win32":  # pragma: no cover
-            os.makedirs(os.path.join(self.folder, ".kbtasks"), exist_ok=True)
-            self._file = Lock(os.path.join(self.folder, ".kbtasks", "write.lock"), what=self.what, wait=self.wait)
-            self._file.__enter__()
-            return self
-        deadline = monotonic() + self.wait
-        pause = 0.0005
-        handle = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
-        while not _try_lock(handle):
-            if monotonic() >= deadline:
-                os.close(handle)
-                raise Busy(what=self.what, next="try again in a moment")
-            sleep(pause)
-            pause = min(pause * 2, 0.02)
-        self._handle = handle
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file is not None:  # pragma: no cover
-            self._file.__exit__(kind, value, trace)
-        if self._handle is not None:
-            _unlock(self._handle)  # a child just being started may hold a copy of the descriptor for a moment
-            os.close(self._handle)
-            self._handle = None
+    def _open(self) -> int:
+        if sys.platform != "win32":
+            return os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        derived = os.path.join(self.path, ".kbtasks")  # pragma: no cover
+        os.makedirs(derived, exist_ok=True)  # pragma: no cover
+        return os.open(os.path.join(derived, "write.lock"), os.O_RDWR | os.O_CREAT, 0o600)  # pragma: no cover
 
 
 _RENAME_NOREPLACE = 1
