@@ -28,10 +28,11 @@ _HEX = re.compile("[0-9a-f]{64}", re.ASCII)
 class V1Store:
     """The parts of a version 1 store. ``resources`` stand in the order of their last write.
 
-    receipts: provider key -> {id: revision}. sources, captures, pending: the parts of ``ingestion``.
+    receipts: provider key -> {id: revision}. sources, captures, pending: the parts of ``ingestion``. respelt: ids of records
+    whose URL stands in the file in an older spelling than in ``resources``.
     """
 
-    __slots__ = ("captures", "pending", "receipts", "resources", "sources", "tombstones")
+    __slots__ = ("captures", "pending", "receipts", "resources", "respelt", "sources", "tombstones")
 
     def __init__(self) -> None:
         self.resources: list[Resource] = []
@@ -40,6 +41,7 @@ class V1Store:
         self.sources: dict[str, dict[str, Any]] = {}
         self.captures: dict[str, dict[str, Any]] = {}
         self.pending: dict[str, dict[str, str]] = {}
+        self.respelt: set[str] = set()
 
     def to_json(self) -> dict[str, Any]:
         """The document as the format has it."""
@@ -91,6 +93,8 @@ def parse_v1(data: bytes, *, what: str) -> V1Store:
             raise reader.refuse(place + error.pointer.rstrip("/"), error.rule) from None
         _once(resource["id"], place, places, reader)
         store.resources.append(resource)
+        if item["source"]["url"] != resource["source"]["url"]:
+            store.respelt.add(resource["id"])
     for index, item in enumerate(reader.items(document, "tombstones", MAX_RECORDS)):
         place = f"/tombstones/{index}"
         entry = reader.mapping(item, place)

@@ -82,12 +82,12 @@ def answer(
     notes: list[str] | None = None,
     tail: str | None = None,
 ) -> Result:
-    """The result ``data``, or where ``compat`` is given that document alone with exit code 0 or 1."""
+    """The result ``data``, or where ``compat`` is given that document alone with exit code 0 or 1; notes go with both."""
     if compat is None:
         return Result(kind, data, exit_code=exit_code, text=text, notes=notes, tail=tail)
     from kbtasks.resources.canonical import pretty
 
-    return CompatResult(kind, compat, exit_code=min(exit_code, 1), raw=pretty(compat).encode("utf-8"))
+    return CompatResult(kind, compat, exit_code=min(exit_code, 1), raw=pretty(compat).encode("utf-8"), notes=notes)
 
 
 def load_provider(context: Context, config: str, store: str) -> Provider:

@@ -120,7 +120,9 @@ def resource_search(
         "guidance": GUIDANCE,
     }
     notes = [f"{lane['name']}: {lane['state']}: {lane['reason']}" for lane in found.lanes if lane["state"] != "ready"]
-    return answer("resource-search", data, compat=compat, text=_render, notes=notes, tail="results")
+    # The compatible document has no place for a lane: a provider that failed is an exit code there, and a line on stderr.
+    code = 1 if exit_compat and found.partial else 0
+    return answer("resource-search", data, compat=compat, exit_code=code, text=_render, notes=notes, tail="results")
 
 
 def _render(data: dict[str, Any]) -> str:

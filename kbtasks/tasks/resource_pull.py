@@ -146,4 +146,11 @@ def resource_sources(
         found = list_sources(connection)
         aside = list_quarantine(connection, None, limit) if quarantine else []
     data = {"sources": found, "total": len(found), "truncated": False, "removed": remove or None, "quarantine": aside}
-    return Result("resource-sources", data, tail="sources")
+    return Result("resource-sources", data, tail="sources", text=_render_sources if not quarantine else None)
+
+
+def _render_sources(data: dict[str, Any]) -> str:
+    """The sources alone: items that were not asked for are not "none"."""
+    from kbtasks.tasks.emit import generic
+
+    return generic({name: value for name, value in data.items() if name != "quarantine"})

@@ -95,9 +95,10 @@ def sync(
         provider.close()
     left = len(done["failures"]) + done["skippedPending"]
     full = {**done, "dryRun": False, "left": left, "pendingIds": plan.skipped[:100], "key": provider.key}
-    return answer(
-        "sync", full, compat=done if exit_compat else None, exit_code=9 if left else 0, tail="failures", text=_render
-    )
+    compat = None
+    if exit_compat:
+        compat = {**done, "failures": [{"id": bad["id"], "error": bad["error"]} for bad in done["failures"]]}
+    return answer("sync", full, compat=compat, exit_code=9 if left else 0, tail="failures", text=_render)
 
 
 def _render(data: dict[str, Any]) -> str:

@@ -22,6 +22,7 @@ _PART = re.compile(
     r"(?:^|(?<=[\]};]))[ \t]{0,8};?[ \t]{0,8}window\.YTD\.[A-Za-z_]{1,60}\.part[0-9]{1,9}[ \t]{0,8}=", re.MULTILINE
 )
 _LAYERS = 4
+_ARCHIVED = ("bookmark", "bookmarks", "like", "likes", "tweet")
 SHAPES = (
     "gallery", "x-api-v2", "twitter-web-exporter", "twitter-web-exporter-csv", "twillot", "bird", "graphql",
     "bookmark-export", "dom-exporter", "siftly", "spreadsheet-csv", "x-archive", "rows", "csv", "netscape-html",
@@ -95,9 +96,9 @@ def _archive(text: str, what: str, provider: str) -> Detected:
 
 
 def _inner(row: Any) -> Any:
-    """The post inside ``{bookmark: {...}}`` or ``{like: {...}}``."""
+    """The post inside ``{bookmark: {...}}`` or ``{like: {...}}``, in the plural too."""
     if isinstance(row, dict):
-        for name in ("bookmark", "like", "tweet"):
+        for name in _ARCHIVED:
             if isinstance(row.get(name), dict):
                 return row[name]
     return row
@@ -167,7 +168,7 @@ def _shape(document: Any, warnings: list[str]) -> tuple[str | None, list[Any]]:
     sample = next((row for row in document if isinstance(row, dict)), None)
     if sample is None:
         return ("rows", document) if not document else (None, [])
-    if any(isinstance(sample.get(name), dict) for name in ("bookmark", "like")):
+    if any(isinstance(sample.get(name), dict) for name in ("bookmark", "bookmarks", "like", "likes")):
         return "x-archive", [_inner(row) for row in document]
     if "data" in sample and (instructions := graphql.instructions_in(document)):
         return "graphql", list(graphql.posts_in(instructions))

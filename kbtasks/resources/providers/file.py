@@ -61,7 +61,9 @@ class FileProvider:
                 outcomes.append(Outcome(change.id, "confirmed"))
             else:
                 outcomes.append(Outcome(change.id, "refused", error))
-        if (position, store.tombstones) == before and list(position) == list(before[0]):
+        same = (position, store.tombstones) == before and list(position) == list(before[0])
+        # What is confirmed must stand in the file as it was sent, so an older spelling of a URL is rewritten too.
+        if same and store.respelt.isdisjoint(change.id for change in changes):
             return outcomes
         store.resources = list(position.values())
         try:

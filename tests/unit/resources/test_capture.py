@@ -150,6 +150,15 @@ def test_posts_of_every_shape(memory: Memory, shape: str) -> None:
     assert (again["unchanged"], again["queued"]) == (1, 0)
 
 
+@pytest.mark.parametrize("name", ["bookmark", "bookmarks", "like", "likes"])
+@pytest.mark.parametrize("start", ["window.YTD.bookmarks.part3 = ", ""])
+def test_archive_rows_in_the_singular_and_the_plural(memory: Memory, name: str, start: str) -> None:
+    found = memory(
+        "resource.capture", "--bookmarks", memory.file(start + json.dumps([{name: {"tweetId": A, "fullText": "猫"}}]))
+    )
+    assert (found["shape"], found["added"]) == ("x-archive", 1)
+
+
 def test_long_text_and_lines(memory: Memory) -> None:
     memory("resource.capture", "--bookmarks", memory.file(graphql(RAW)))
     stored = memory.get(canonical.resource_id("x", A))

@@ -76,3 +76,25 @@ def test_json_and_compat_go_together(memory: Memory) -> None:
     _, out, _ = memory.run("resource.delete", EXAMPLE_ID, "--json", COMPAT)
     assert json.loads(out) == {"deleted": True, "remoteSync": "pending_explicit_sync"}
     assert memory.run("resource.status", COMPAT, "--validate")[0] == 2
+
+
+def test_what_has_no_key_there_is_said_on_stderr(memory: Memory) -> None:
+    down = memory.command_provider("sys.exit(3)")
+    memory.put(EXAMPLE)
+    failed = memory.compat("sync", "--all", "--provider-config", down, code=1)["failures"]
+    assert [list(item) for item in failed] == [["id", "error"]]
+    found = memory.compat("resource.search", "dialog", "--provider-config", down, code=1)
+    assert [hit["resource"]["id"] for hit in found["results"]] == [EXAMPLE_ID]
+    rows = memory.file([{"id": "9", "text": "t"}, {"text": "猫"}])
+    secret = {
+        **EXAMPLE,
+        "source": {**EXAMPLE["source"], "id": "2", "url": "https://example.com/?api_key=0123456789abcdef"},
+    }
+    for words, said in (
+        (("resource.search", "dialog", "--provider-config", down), "degraded"),
+        (("resource.capture", "--bookmarks", rows), "row 1"),
+        (("resource.put", memory.file(secret)), "api_key"),
+    ):
+        _, out, err = memory.run(*words, COMPAT)
+        assert said in err
+        assert said not in out

@@ -191,6 +191,7 @@ answer(items=[item(1), item(2, title=None) if not good else item(2), "tombstone"
     assert memory("resource.status")["quarantined"] == 8
     listed = memory("resource.sources", "--quarantine")
     assert len(listed["quarantine"]) == 8
+    assert "quarantine: none" not in memory.run("resource.sources")[1]
     flag.touch()
     assert memory("resource.pull", "--source-config", config, code=9)["added"] == 1
     assert memory("resource.status")["quarantined"] == 7

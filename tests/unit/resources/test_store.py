@@ -254,6 +254,7 @@ def test_a_legacy_alias_is_sent_once_more_and_queues_nothing(memory: Memory) -> 
     status = old("resource.status", "--provider-config", provider)
     assert (status["pending"], status["pendingDistillation"]) == (1, 0)
     assert old("sync", "--all", "--provider-config", provider)["confirmed"] == 1
+    assert [held["source"]["url"] for held in memory.read(target)["resources"]] == [url]
     assert old("sync", "--all", "--provider-config", provider)["unchanged"] == 1
 
 
