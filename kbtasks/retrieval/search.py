@@ -7,7 +7,7 @@ from time import monotonic
 from kbtasks.index import tokens
 from kbtasks.retrieval import filters as filtering
 from kbtasks.retrieval import grades, identity, passages, query, ranking
-from kbtasks.retrieval.terms import json_list, rarest
+from kbtasks.retrieval.terms import has_unknown_word, json_list, rarest
 
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -133,7 +133,12 @@ def search(view: View, request: Request) -> Answer:
         answer = Answer(asked, _mode_of(request, asked, found))
         answer.lanes = found.lanes
         _assemble(view, request, answer, found, named)
-        if not answer.hits or not answer.answerable:
+        named_first = bool(answer.hits and answer.hits[0].found.identity)
+        if (
+            not answer.hits
+            or not answer.answerable
+            or (not named_first and has_unknown_word(connection, scratch, asked.all_words))
+        ):
             from kbtasks.retrieval.suggest import suggestions
 
             answer.suggestions = suggestions(connection, scratch, asked)

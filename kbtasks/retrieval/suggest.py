@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kbtasks.index import tokens
-from kbtasks.retrieval.terms import document_count
+from kbtasks.retrieval.terms import MIN_MISSPELT, is_known
 
 TYPE_CHECKING = False  # importing typing would cost every search milliseconds; checkers know the name
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ _MAX_TERMS = 200_000
 #: In a vault of more pieces than this only terms that begin with the first or second letter of what was typed are compared:
 #: reading the terms costs as much as all the text they stand in.
 _FEW_PIECES = 10_000
-_MIN_LENGTH = 4
 _CLOSE = 78.0
 
 
@@ -34,7 +33,7 @@ def near_words(connection: Connection, scratch: Scratch, words: Sequence[str], l
     wanted = {
         word: scratch.stems([word])[0]
         for word in words
-        if len(word) >= _MIN_LENGTH and word.isalnum() and not tokens.grams(word)
+        if len(word) >= MIN_MISSPELT and word.isalnum() and not tokens.grams(word)
     }
     if not wanted:
         return {}
@@ -65,7 +64,7 @@ def _terms(connection: Connection, stems: set[str]) -> list[str]:
 def suggestions(connection: Connection, scratch: Scratch, asked: Query) -> list[dict[str, Any]]:
     """What may have been meant, nearest first: titles, aliases and tags like the whole query, words like its unknown ones."""
     whole = asked.whole
-    if len(whole) < _MIN_LENGTH or len(whole) > 200:
+    if len(whole) < MIN_MISSPELT or len(whole) > 200:
         return []
     from rapidfuzz import fuzz, process
 
@@ -80,7 +79,7 @@ def suggestions(connection: Connection, scratch: Scratch, asked: Query) -> list[
     for key, score, at in sorted(close, key=lambda item: (-item[1], item[0], item[2])):
         if key != whole:
             found.setdefault(key, {"text": key, "kind": rows[at][1], "likeness": round(score / 100, 2)})
-    unknown = [word for word in asked.all_words if not _is_known(connection, scratch, word)]
+    unknown = [word for word in asked.all_words if not is_known(connection, scratch, word)]
     for word, near in near_words(connection, scratch, unknown).items():
         for term in near:
             surface = _surface(connection, term)
@@ -89,11 +88,6 @@ def suggestions(connection: Connection, scratch: Scratch, asked: Query) -> list[
             )
     ordered = sorted(found.values(), key=lambda each: (-each["likeness"], each["text"]))
     return ordered[:MAX_SUGGESTIONS]
-
-
-def _is_known(connection: Connection, scratch: Scratch, word: str) -> bool:
-    stem = scratch.stems([word])[0]
-    return bool(stem) and document_count(connection, "search_row", stem) > 0
 
 
 def _surface(connection: Connection, stem: str) -> str:

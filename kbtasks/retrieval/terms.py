@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from kbtasks.retrieval.scratch import Scratch
 
 
+#: Shorter words are never taken for misspelt: too many others are one letter away.
+MIN_MISSPELT = 4
+
+
 def quoted(token: str) -> str:
     """``token`` as an FTS5 string."""
     return '"' + token.replace('"', '""') + '"'
@@ -81,6 +85,28 @@ def document_count(connection: Connection, table: str, term: str) -> int:
     """The number of rows whose term in the vocabulary ``table`` (``search_row`` or ``search_grams_row``) is ``term``."""
     row = connection.execute(f"SELECT doc FROM {table} WHERE term = ?", (term,)).fetchone()
     return int(row[0]) if row else 0
+
+
+def has_unknown_word(connection: Connection, scratch: Scratch, words: Iterable[str]) -> bool:
+    """Whether some word of ``words`` (folded) that could be a slip of the pen stands in no note of the vault.
+
+    Words shorter than four letters, identifiers with marks in them and scripts without spaces are never taken for slips.
+    """
+    for word in words:
+        if (
+            len(word) >= MIN_MISSPELT
+            and word.isalnum()
+            and not tokens.grams(word)
+            and not is_known(connection, scratch, word)
+        ):
+            return True
+    return False
+
+
+def is_known(connection: Connection, scratch: Scratch, word: str) -> bool:
+    """Whether some note holds the folded ``word`` by its stem."""
+    stem = scratch.stems([word])[0]
+    return bool(stem) and document_count(connection, "search_row", stem) > 0
 
 
 def best_rows(

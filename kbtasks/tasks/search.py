@@ -192,7 +192,9 @@ def _shown(context: Context, answer: Answer, data: dict[str, Any]) -> Result:
 
 
 def _counts(data: dict[str, Any]) -> list[str]:
+    near = ", ".join(each["text"] for each in data["suggestions"])
+    meant = f"did you mean: {near}?" if near else ""
     if not data["hits"]:
-        near = ", ".join(each["text"] for each in data["suggestions"])
-        return ["nothing found" + (f"; did you mean: {near}?" if near else "")]
-    return [f"{len(data['hits'])} of {data['total']} notes"] if data["truncated"] else []
+        return ["nothing found" + (f"; {meant}" if meant else "")]
+    counts = [f"{len(data['hits'])} of {data['total']} notes"] if data["truncated"] else []
+    return [*counts, meant] if meant else counts

@@ -124,6 +124,15 @@ def test_misspelt_words_and_names_are_suggested(vault: Vault) -> None:
     assert vault.paths("quoka", fuzzy=True) == ["long.md"]
 
 
+def test_a_misspelt_word_is_suggested_beside_hits_for_the_other_words(vault: Vault) -> None:
+    answer = vault.ask("parser retries falure")
+    assert answer.answerable
+    assert answer.hits
+    assert "failure" in [each["text"] for each in answer.suggestions]
+    assert vault.ask("parser retries failure").suggestions == []
+    assert vault.ask("Passport").suggestions == []
+
+
 def test_in_a_large_vault_words_that_begin_alike_are_suggested(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kbtasks.retrieval.suggest._FEW_PIECES", 0)
     for typed in ("quoka", "uqokka", "Quokkka"):
