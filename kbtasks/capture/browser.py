@@ -182,6 +182,7 @@ def _read(session: Session, *, screenshot: bool) -> Page:
         page.cut = "too-large"
     status = session.document.get("status")
     page.status_code = status if isinstance(status, int) and status > 0 else None
+    page.hops = list(session.hops)
     page.inside = session.pictures(MAX_PICTURE, MAX_PICTURES)
     if screenshot:
         page.screenshot = session.screenshot()

@@ -8,6 +8,7 @@ import json
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from kbtasks.capture.redact import redact_url
 from kbtasks.errors import MissingExtra, Unavailable
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ MAX_MESSAGE = 256 << 20
 #: No request for this long means that the page has come to rest.
 QUIET = 0.5
 MAX_RESOURCES = 1000
+#: Most redirects of the document that are kept.
+MAX_HOPS = 20
 
 
 class Session:
@@ -41,6 +44,7 @@ class Session:
         self.document: dict[str, Any] = {}
         self.document_url = ""
         self.main_frame = ""
+        self.hops: list[tuple[int, str]] = []
         self._connection = connect(
             address, max_size=MAX_MESSAGE, open_timeout=self._left(), close_timeout=1, proxy=None, compression=None
         )
@@ -90,6 +94,7 @@ class Session:
             self.under_way[str(params.get("requestId"))] = monotonic()
             if params.get("type") == "Document" and params.get("frameId") == self.main_frame:
                 self.document_url = str(params.get("request", {}).get("url", ""))
+                self._note_hop(params.get("redirectResponse"))
             self.last_event = monotonic()
         elif name in ("Network.loadingFinished", "Network.loadingFailed"):
             self.under_way.pop(str(params.get("requestId")), None)
@@ -102,6 +107,11 @@ class Session:
             self.document = params.get("response", {})
         elif name == "Page.javascriptDialogOpening":
             self._send("Page.handleJavaScriptDialog", {"accept": False})
+
+    def _note_hop(self, answer: Any) -> None:
+        """Keep a redirect's answer as (status, redacted address)."""
+        if isinstance(answer, dict) and isinstance(answer.get("status"), int) and len(self.hops) < MAX_HOPS:
+            self.hops.append((answer["status"], redact_url(str(answer.get("url", "")))))
 
     def _send(self, method: str, params: dict[str, Any]) -> int:
         self._next += 1

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MAX_NOTE = 64 << 20
 #: Shortest hash that names something, in hex digits.
 LEAST_HEX = 8
+#: Most further captures of one passage that are named.
+MAX_ALSO = 10
 _HASH = re.compile(r"^(?:sha256:)?([0-9a-f]{8,64})$")
 _PAGE = re.compile(rb"^<!-- page (\d{1,6}) (sha256:[0-9a-f]{64}) -->$", re.MULTILINE)
 _FENCE = re.compile(rb"^ {0,3}(`{3,}|~{3,})")
@@ -26,10 +28,11 @@ _FENCE = re.compile(rb"^ {0,3}(`{3,}|~{3,})")
 class Passage:
     """A block of a capture's note: its text, its hash, its place, and the PDF page it is on (None for web pages).
 
-    The hash is of the text with white space collapsed, so that it stays when lines are wrapped differently.
+    The hash is of the text with white space collapsed, so that it stays when lines are wrapped differently. ``also``
+    names the later captures that say the same, where the passage was found by its hash.
     """
 
-    __slots__ = ("end", "line", "page", "start", "text")
+    __slots__ = ("also", "end", "line", "page", "start", "text")
 
     def __init__(self, text: str, line: int, start: int, end: int, page: int | None) -> None:
         self.text = text
@@ -37,6 +40,7 @@ class Passage:
         self.start = start
         self.end = end
         self.page = page
+        self.also: list[str] = []
 
     @property
     def sha256(self) -> str:
@@ -52,7 +56,7 @@ class Passage:
             "start_byte": self.start,
             "end_byte": self.end,
         }
-        return found | ({"page": self.page} if self.page else {})
+        return found | ({"page": self.page} if self.page else {}) | ({"also": self.also} if self.also else {})
 
 
 def bundles(folder: str, *, torn: bool = False) -> Iterator[str]:
@@ -108,32 +112,41 @@ def _is_its_note(path: str, bundle: str) -> bool:
 
 
 def _by_hash(digits: str, folder: str) -> tuple[str, Passage | None]:
-    found: list[tuple[str, Passage | None]] = []
+    found: list[tuple[str, str, str, Passage | None]] = []
     for path in bundles(folder):
         document = manifest.read_or_none(path)
         if document is None:
             continue
+        captured = document["captured"]
         own = [
             document["seal"],
             *(item["sha256"] for item in document["files"] if item["role"] in ("markdown", "source")),
         ]
-        if any(value[7:].startswith(digits) for value in own):
-            found.append((path, None))
+        named = [value for value in own if value[7:].startswith(digits)]
+        if named:
+            found.append((captured, path, named[0], None))
             continue
         found += [
-            (path, passage) for passage in passages(_read_note(path, document)) if passage.sha256[7:].startswith(digits)
+            (captured, path, passage.sha256, passage)
+            for passage in passages(_read_note(path, document))
+            if passage.sha256[7:].startswith(digits)
         ][:1]
     if not found:
         raise NotFound(what="capture or passage with the hash", name=f"sha256:{digits}")
-    if len(found) > 1:
-        names = [os.path.basename(path) for path, _ in found]
+    found.sort(key=lambda item: item[:2])
+    names = [os.path.basename(path) for _, path, _, _ in found]
+    _, first, _, passage = found[0]
+    alike = len({value for _, _, value, _ in found}) == 1
+    if len(found) > 1 and (passage is None or not alike):
         raise Ambiguous(
             name=f"sha256:{digits}",
             what="capture",
             candidates=", ".join(names[:10]),
-            next="give more digits of the hash",
+            next="name the bundle that you mean" if alike else "give more digits of the hash",
         )
-    return found[0]
+    if passage is not None:
+        passage.also = names[1 : MAX_ALSO + 1]  # a refreshed capture says most of the same again
+    return first, passage
 
 
 def _read_note(bundle: str, document: dict[str, Any]) -> bytes:

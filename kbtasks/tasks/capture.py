@@ -73,6 +73,8 @@ def _shown(data: dict[str, Any]) -> str:
     lines += [f"  attempt   {item['method']}: {item['outcome']} ({item['message']})" for item in document["attempts"]]
     if "passage" in data:
         lines += ["", data["passage"]["text"], "", data["citation"]]
+        if also := data["passage"].get("also"):
+            lines.append(f"also in {', '.join(also)}")
     return "\n".join(lines)
 
 

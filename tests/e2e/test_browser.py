@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -59,6 +60,20 @@ def test_a_script_built_page(server: Site, tmp_path: Path) -> None:
     assert screenshot.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert [item["role"] for item in result.data["files"]] == ["markdown", "asset", "evidence", "evidence"]
     assert list(Path("/tmp").glob(f"kb-{os.getpid()}-*")) == [], "the browser's profile stays"
+
+
+def test_redirects_in_the_browser_are_kept(server: Site, tmp_path: Path) -> None:
+    """The manifest lists every redirect of the page, whichever route read it, and no secret of their addresses."""
+    server.extra["/old"] = answer(b"", "Location: /older?token=s3cret", status="302 Found")
+    moved = answer(b"", "Location: /app", status="301 Moved Permanently")
+    server.extra["/older"] = server.extra["/older?token=s3cret"] = moved
+    result = clip(tmp_path / "vault", server.base + "/old", mode="browser")
+    text = (tmp_path / "vault" / result.data["bundle"] / "capture.json").read_text(encoding="utf-8")
+    assert json.loads(text)["source"]["redirects"] == [
+        {"status": 302, "url": server.base + "/old"},
+        {"status": 301, "url": server.base + "/older?token=REDACTED"},
+    ]
+    assert "s3cret" not in text
 
 
 def headless(resolver: Any) -> Any:

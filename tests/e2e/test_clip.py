@@ -474,3 +474,15 @@ def test_a_page_without_an_address_shows_none(vault: Path) -> None:
     assert "picture pics/no.png was not kept" in result.data["warnings"][0]["message"].replace(" /", " ")
     for file in (vault / result.data["bundle"]).rglob("*"):
         assert b"saved-page" not in file.read_bytes()
+
+
+def test_a_citation_outlives_a_refresh(server: Site, vault: Path) -> None:
+    """A passage that several captures hold is found in the earliest; the others are named, and none of them hides it."""
+    first = clip(vault, server.base + "/")
+    shown = kb_json("capture.show", first.data["bundle"], "--passage", "heron stood in the", cwd=vault)
+    digits = shown["citation"].rpartition("sha256:")[2].rstrip(")")
+    again = kb_json("capture.refresh", first.data["bundle"], "--allow-private", cwd=vault)
+    assert again["bundle"] != first.data["bundle"]
+    found = kb_json("capture.show", f"sha256:{digits}", cwd=vault)
+    assert found["bundle"] == first.data["bundle"] and found["citation"] == shown["citation"]
+    assert found["passage"] == {**shown["passage"], "also": [again["bundle"].rpartition("/")[2]]}
