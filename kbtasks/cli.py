@@ -180,7 +180,11 @@ def _run(words: Sequence[str]) -> int:
     command = resolve(name)
     if not command.words and _names_another_task(command, options):
         return _delegate(list(words))
-    values = parse(command, rest, common)
+    try:
+        values = parse(command, rest, common)
+    except UsageError as error:
+        error.next = error.next or f"kb {name} --help"
+        raise
     return call.run(command, values, common)
 
 

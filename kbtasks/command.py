@@ -198,6 +198,8 @@ class Context:
         self.cache_flag: str = values["cache"]
         self.json: bool = values["json"]
         self.max_bytes: int = values["max_bytes"]
+        if self.max_bytes < 0:
+            raise UsageError(message=f"--max-bytes takes 0 or more, not {self.max_bytes}")
         self.plain: bool = values["plain"]
         self.quiet: bool = values["quiet"]
         self.validate: bool = values["validate"]

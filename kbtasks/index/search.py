@@ -239,20 +239,23 @@ def _pieces(note: ParsedNote, derived: tuple[int, int] | None) -> Iterator[Piece
     if note.text.isascii() and note.encoding == "utf-8" and derived is None:
         yield from _plain_pieces(note)
         return
-    data = note.text.encode(note.encoding, "surrogatepass" if note.encoding.startswith("utf") else "replace")
-    mark = max(note.size - len(data), 0)  # a byte order mark is no part of the text
+    errors = {"utf-8": "surrogateescape", "latin-1": "replace"}.get(note.encoding, "surrogatepass")
+    data = (note.text if note.exact is None else note.exact).encode(note.encoding, errors)
+    mark = note.skipped  # a byte order mark is no part of the text
+    from kbtasks.vault.decode import shown
+
     sections = _sections(note)
     if derived is not None and derived[0] < derived[1]:
         sections = _outside(sections, derived, data, mark)
     sections, limit = _few(note, sections)
     one_byte = note.encoding == "latin-1"
     for first, start, end, heading in sections:
-        text = data[start - mark : end - mark].decode(note.encoding, "replace")
+        text = data[start - mark : end - mark].decode(note.encoding, errors)
         at, line = start, first
         for part in cut(text, limit):
             plain = one_byte or (part.isascii() and note.encoding == "utf-8")
-            size = len(part) if plain else len(part.encode(note.encoding, "replace"))
-            yield line, at, at + size, _clean(heading), _clean(part)
+            size = len(part) if plain else len(part.encode(note.encoding, errors))
+            yield line, at, at + size, _clean(heading), _clean(part if note.exact is None else shown(part))
             at += size
             line += part.count("\n")
 
@@ -260,7 +263,7 @@ def _pieces(note: ParsedNote, derived: tuple[int, int] | None) -> Iterator[Piece
 def _plain_pieces(note: ParsedNote) -> Iterator[Piece]:
     """The same where each character is one byte."""
     text = note.text
-    mark = max(note.size - len(text), 0)
+    mark = note.skipped
     sections, limit = _few(note, _sections(note))
     for first, start, end, heading in sections:
         at, line = start, first

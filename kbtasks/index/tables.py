@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 #: Counts up with every change of a table here, of the search tables, or of the rules that fill them.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 #: ``PRAGMA application_id`` of our databases: "kbtk". A file with another one is not ours.
 APPLICATION_ID = 0x6B62746B

@@ -116,7 +116,8 @@ class ParsedNote:
 
     path: vault-relative, POSIX separators, exactly as on disk (surrogate-escaped where not UTF-8).
     id: path without its ``.md``, NFC.
-    text: the whole file decoded (BOM removed). body_start: byte offset where the body begins; body_line its line.
+    text: the whole file decoded (BOM removed). exact: the same before what cannot be shown became U+FFFD, None where
+        nothing did. skipped: bytes before the text (the BOM). body_start: byte offset where the body begins; body_line its line.
     encoding: ``utf-8``, ``utf-16-le``, ``utf-16-be`` or ``latin-1`` (byte offsets speak of the file's own bytes).
     revision: ``sha256:`` and 64 hex digits of the file's bytes.
     meta: front matter as JSON values (dates stay text); empty where absent or broken.
@@ -131,6 +132,7 @@ class ParsedNote:
         "body_line",
         "body_start",
         "encoding",
+        "exact",
         "footnotes",
         "headings",
         "id",
@@ -141,6 +143,7 @@ class ParsedNote:
         "revision",
         "sections",
         "size",
+        "skipped",
         "status",
         "summary",
         "tags",
@@ -156,6 +159,8 @@ class ParsedNote:
         self.revision = revision
         self.size = size
         self.text = ""
+        self.exact: str | None = None
+        self.skipped = 0
         self.encoding = "utf-8"
         self.body_start = 0
         self.body_line = 1

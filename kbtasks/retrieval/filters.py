@@ -144,8 +144,9 @@ def _typed(text: str) -> Any:
     import re
 
     if re.match(_NUMBER, text):
-        number = float(text)
-        return int(text) if re.fullmatch(r"[+-]?\d{1,300}", text) and not re.fullmatch(r"[+-]?0\d+", text) else number
+        if re.match(r"[+-]?0\d", text):  # text in front matter too
+            return text
+        return int(text) if re.fullmatch(r"[+-]?\d{1,300}", text) else float(text)
     return text
 
 

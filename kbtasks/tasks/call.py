@@ -7,7 +7,7 @@ import os
 import sys
 
 from kbtasks.command import Context, complete
-from kbtasks.errors import Busy, Interrupted, KbError, Unavailable
+from kbtasks.errors import Busy, Interrupted, KbError, Unavailable, UsageError
 from kbtasks.tasks.emit import emit, emit_error
 
 TYPE_CHECKING = False  # importing typing would cost every call milliseconds; checkers know the name
@@ -36,10 +36,12 @@ def run(command: Command, values: dict[str, Any], common: dict[str, Any]) -> int
     """Call ``command`` with ``values`` (defaults are added) and print its result; return the exit code."""
 
     def call() -> int:
-        context = Context(cwd=_working_directory(), environ=os.environ, common=common)
         try:
+            context = Context(cwd=_working_directory(), environ=os.environ, common=common)
             result = _called(command, context, complete(command, values))
         except KbError as error:
+            if isinstance(error, UsageError):
+                error.next = error.next or f"kb {command.name} --help"
             if error.next and (values.get("project") or values.get("store")):
                 from kbtasks.tasks.place import speaking_of
 

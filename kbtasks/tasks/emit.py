@@ -17,6 +17,9 @@ _HIDDEN = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160))) | dict.fr
     (1564, 8206, 8207, *range(8234, 8239), *range(8294, 8298))
 )
 
+#: Fields that say what a document is about: without them the others mean nothing.
+_KEPT_LONGEST = frozenset(("note", "id", "path", "query"))
+
 
 def for_terminal(text: str) -> str:
     """``text`` without control and bidirectional characters (tabs and newlines stay); lone surrogates become U+FFFD."""
@@ -38,7 +41,8 @@ def to_json(document: Any) -> str:
 def bounded(document: dict[str, Any], limit: int, tail: str | None) -> str:
     """The JSON of ``document`` within ``limit`` bytes (0: no limit): items of the list ``tail`` go first, from the end.
 
-    Where that is not enough, the largest other fields go, then the document is only its schema and ``truncated``.
+    Where that is not enough, the largest other fields go, the note that is spoken of last of all; then the document is
+    only its schema and ``truncated``.
     """
     text = to_json(document)
     if not limit or len(text.encode()) <= limit:
@@ -58,7 +62,7 @@ def bounded(document: dict[str, Any], limit: int, tail: str | None) -> str:
         text = to_json(document)
     optional = sorted(
         (key for key in document if key not in {"schema", "truncated", "total", "omitted", tail}),
-        key=lambda key: len(to_json(document[key])),
+        key=lambda key: (key not in _KEPT_LONGEST, len(to_json(document[key]))),
     )
     while len(text.encode()) > limit and optional:
         del document[optional.pop()]

@@ -22,28 +22,30 @@ class Source:
 
     text: decoded, without byte order mark; bytes that are no text, and NUL, stand in it as U+FFFD, one each. Where
         carriage returns alone end the lines, they stand in it as line feeds.
+    exact: the same with what could not be shown as it was decoded: NUL, and a lone surrogate for each byte that is no
+        text. As long as ``text``, character by character; encoded again it has the length of the file's bytes.
     encoding: ``utf-8``, ``utf-16-le``, ``utf-16-be`` or ``latin-1``.
     skipped: bytes before the text (a byte order mark).
     faults: ``(code, message, line)``; line 0 when the whole file is meant.
     """
 
-    __slots__ = ("_errors", "_exact", "encoding", "faults", "plain", "skipped", "text")
+    __slots__ = ("_errors", "encoding", "exact", "faults", "plain", "skipped", "text")
 
     def __init__(self, text: str, encoding: str, skipped: int, *, errors: str = "strict", plain: bool = False) -> None:
-        self._exact = text
+        if "\r" in text and "\n" not in text:  # lines of the old Macintosh
+            text = text.replace("\r", "\n")
+        self.exact = text
         self._errors = errors
         self.encoding = encoding
         self.skipped = skipped
         self.plain = plain  # one byte for each character, so that places need no counting
         self.faults: list[tuple[str, str, int]] = []
-        self.text = text if plain and "\0" not in text else _UNSHOWN.sub("�", text)
-        if "\r" in text and "\n" not in text:  # lines of the old Macintosh
-            self.text = self.text.replace("\r", "\n")
+        self.text = text if plain and "\0" not in text else shown(text)
 
     def byte_offsets(self, offsets: Iterable[int]) -> dict[int, int]:
         """The byte offset in the file of each character offset in ``text``: one pass, linear in the text."""
         table: dict[int, int] = {}
-        done, at, exact = 0, self.skipped, self._exact
+        done, at, exact = 0, self.skipped, self.exact
         encoding, errors = self.encoding, self._errors
         utf8 = encoding == "utf-8"
         for offset in sorted(set(offsets)):
@@ -57,6 +59,11 @@ class Source:
     def line_of(self, offset: int) -> int:
         """The line, from 1, that holds the character at ``offset``."""
         return self.text.count("\n", 0, offset) + 1
+
+
+def shown(text: str) -> str:
+    """``text`` with U+FFFD for each NUL and each lone surrogate."""
+    return _UNSHOWN.sub("�", text)
 
 
 def decode(data: bytes, *, limit: int = MAX_NOTE_BYTES) -> Source:
@@ -77,8 +84,8 @@ def decode(data: bytes, *, limit: int = MAX_NOTE_BYTES) -> Source:
     source = _decode(data)
     if cut:
         source.faults.append(("too-large", f"is larger than {limit} bytes; only the beginning is read", 0))
-    if "\0" in source._exact:
-        line = source.line_of(source._exact.index("\0"))
+    if "\0" in source.exact:
+        line = source.line_of(source.exact.index("\0"))
         source.faults.append(("nul-byte", "holds NUL bytes; each is read as U+FFFD", line))
     return source
 

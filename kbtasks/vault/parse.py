@@ -38,6 +38,8 @@ def parse_note(path: str, data: bytes, *, size: int | None = None, revision: str
     source = decode(data)
     text = note.text = source.text
     note.encoding = source.encoding
+    note.exact = source.exact if source.exact != text else None
+    note.skipped = source.skipped
     problems = [Problem(code, words, path, line) for code, words, line in source.faults]
     if size is not None and size > len(data):
         problems.append(Problem("too-large", f"is {size} bytes long; only the beginning is read", path))

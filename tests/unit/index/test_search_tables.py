@@ -89,3 +89,27 @@ def test_a_huge_note_has_few_enough_pieces(connection: sqlite3.Connection) -> No
     search.add(connection, 1, parse_note("huge.md", b"# h\n\ntext\n\n" * 6000))
     count, most = connection.execute("SELECT count(*), max(id & 4095) FROM search_text").fetchone()
     assert count == most + 1 <= 4096
+
+
+@pytest.mark.parametrize(
+    ("before", "encoding"),
+    [
+        (b"\0\0\0\0\0 b", "utf-8"),
+        ("東 é ".encode() + b"\xff\xff\xfe b", "utf-8"),
+        (b"\xef\xbb\xbf" + "é ".encode() + b"\0\0 b", "utf-8"),
+        (b"caf\xe9 \0\0 b", "latin-1"),
+        (b"\xff\xfe" + "b 東 \0\0\ud83d".encode("utf-16-le", "surrogatepass"), "utf-16-le"),
+    ],
+)
+def test_bytes_that_are_no_text_shift_no_piece(connection: sqlite3.Connection, before: bytes, encoding: str) -> None:
+    data = before + "\n\n# Head\n\nalpha lastword".encode(encoding)
+    search.add(connection, 1, parse_note("n.md", data))
+    found = connection.execute("SELECT start_byte, end_byte, body FROM search_text ORDER BY id").fetchall()
+    assert "�" in found[0][2] and found[0][1] == len(before) + len("\n\n".encode(encoding))
+    start, end, body = found[-1]
+    assert (data[start:end].decode(encoding), end) == (body, len(data)) and body.endswith("lastword")
+
+
+def test_a_note_of_which_only_the_beginning_was_read(connection: sqlite3.Connection) -> None:
+    search.add(connection, 1, parse_note("n.md", "# Ä firstword\n\nmore\n".encode(), size=20 << 20))
+    assert rows(connection, '"firstword"') and rows(connection, '"more"')

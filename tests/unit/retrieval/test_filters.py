@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from support.searching import Vault
@@ -147,3 +148,10 @@ def test_a_year_compares_with_dates(vault: Vault) -> None:
 def test_the_folder_of_everything_is_everything(vault: Vault, whole: str) -> None:
     assert names(vault, path=[whole]) == [A, B, C, D]
     assert names(vault, path=[whole, "sub"]) == [A, B, C, D]
+
+
+@pytest.mark.parametrize("text", ["code = 0123", "code in 9, 0123", "code = '0123'"])
+def test_a_number_with_a_leading_zero_is_text_on_both_sides(tmp_path: Path, text: str) -> None:
+    made = Vault(tmp_path, {"a.md": "---\ncode: 0123\n---\n", "b.md": "---\ncode: 123\n---\n"})
+
+    assert names(made, where=[text]) == ["a.md"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -62,6 +63,23 @@ def test_help_by_word_and_bounds_that_are_too_small(vault: Path) -> None:
 
     assert small.stdout.startswith('{"schema":"kbtasks/list/1"')
     assert small.stderr.startswith("the least that can be said takes ")
+
+
+def test_what_a_document_speaks_of_goes_last(vault: Path) -> None:
+    (vault / "犬.md").write_text("---\naliases: [いぬ, 狗]\n---\n# 犬 🐕\n\ntext\n", encoding="utf-8")
+
+    cut = json.loads(shell(f"{KB} show 犬 --root . --json --max-bytes 300", vault).stdout)
+
+    assert cut["truncated"] and cut["note"]["path"] == "犬.md" and "meta" not in cut
+
+
+@pytest.mark.parametrize("line", ["list --max-bytes -1", "list --limit 0", "list --limit x", "search a --mode nope"])
+def test_a_bad_argument_says_what_to_type_next(line: str, vault: Path) -> None:
+    done = shell(f"{KB} {line} --root . --json", vault)
+
+    error = json.loads(done.stdout)["error"]
+    assert (done.returncode, error["code"]) == (2, "usage")
+    assert error["next"] == f"kb {line.split(maxsplit=1)[0]} --help"
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 9, 16, 17, 24, 30])
