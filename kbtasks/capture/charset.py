@@ -16,6 +16,19 @@ _MARKUP = re.compile(
 )
 _XML = re.compile(rb"""^\s{0,8}<\?xml[^>]{0,200}?encoding\s{0,8}=\s{0,8}["']([A-Za-z0-9_.\-]{1,40})""")
 
+#: Names that the detector uses and the standard does not, with the codec that holds all their characters.
+_DETECTED = {
+    "cp932": "cp932",
+    "shift_jis_2004": "cp932",
+    "shift_jisx0213": "cp932",
+    "euc_jis_2004": "euc_jp",
+    "euc_jisx0213": "euc_jp",
+    "cp949": "cp949",
+    "cp950": "big5hkscs",
+    "big5hkscs": "big5hkscs",
+    "cp874": "cp874",
+}
+
 
 class Decoded:
     """The text of a page, the ``encoding`` it was read in, ``how`` that was known, and how many bytes had no meaning in it."""
@@ -98,7 +111,9 @@ def _guess(data: bytes) -> Decoded:
     from charset_normalizer import from_bytes
 
     best = from_bytes(data[:MAX_GUESS]).best()
-    encoding = codec_of(best.encoding) if best is not None else None
+    encoding = None
+    if best is not None:  # the detector speaks in Python's names: cp932, euc_jp
+        encoding = _DETECTED.get(best.encoding) or codec_of(best.encoding) or codec_of(best.encoding.replace("_", "-"))
     return _decode(data, encoding or "cp1252", "detected")
 
 
