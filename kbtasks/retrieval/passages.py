@@ -76,13 +76,13 @@ def best(
     chosen: Passage | None = None
     for rank, piece in enumerate(pieces[:MAX_PIECES]):
         row = connection.execute(
-            "SELECT line, start_byte, heading, body FROM search_text WHERE id = ?", (piece,)
+            "SELECT line, start_byte, end_byte, heading, body FROM search_text WHERE id = ?", (piece,)
         ).fetchone()
-        if row is None or not row[3].strip():
+        if row is None or not row[4].strip():
             continue
-        line, start_byte, heading, body = row
+        line, start_byte, end_byte, heading, body = row
         found = _window(body, _hits(keyword, piece, body, words), limit, encoding)
-        passage = _cut(body, found, line, start_byte, encoding)
+        passage = _cut(body, found, line, (start_byte, end_byte), encoding)
         passage.headings = [each for each in heading.split("\n") if each]
         if all(line.lstrip().startswith("#") or not line.strip() for line in passage.text.split("\n")):
             passage.score = passage.score * 0.5 - _BARE  # a heading alone says nothing
@@ -269,7 +269,7 @@ def _worth(hits: list[tuple[int, int, str, float]]) -> float:
 
 
 def _cut(
-    body: str, found: tuple[int, int, float, list[tuple[int, int]]], line: int, start_byte: int, encoding: str
+    body: str, found: tuple[int, int, float, list[tuple[int, int]]], line: int, place: tuple[int, int], encoding: str
 ) -> Passage:
     start, end, score, marks = found
     while start < end and body[start].isspace():
@@ -277,8 +277,11 @@ def _cut(
     while end > start and body[end - 1].isspace():
         end -= 1
     text = body[start:end]
-    at = start_byte + _size(body[:start], encoding)
-    passage = Passage(text, line + body.count("\n", 0, start), at, at + _size(text, encoding))
+    # where bytes that are no text stand in it as U+FFFD, each of these is one byte of the file, not three
+    unshown = encoding == "utf-8" and "�" in body and _size(body, encoding) > place[1] - place[0]
+    before, size = (_size(part, encoding) - 2 * (part.count("�") if unshown else 0) for part in (body[:start], text))
+    at = place[0] + before
+    passage = Passage(text, line + body.count("\n", 0, start), at, at + size)
     passage.marks = [(max(a, start) - start, min(b, end) - start) for a, b in marks if b > start and a < end]
     passage.clipped = start > len(body) - len(body.lstrip()) or end < len(body.rstrip())
     passage.score = score

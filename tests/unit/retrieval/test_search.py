@@ -253,3 +253,12 @@ def test_single_characters_order_what_the_same_pairs_find(tmp_path: Path) -> Non
         "d.md": "水上有船，天上有雨。\n",
     }
     assert Vault(tmp_path, notes).paths("白鲸唱歌", "keyword")[:2] == ["b.md", "a.md"]
+
+
+@pytest.mark.parametrize("odd", [b"\0" * 9, "東".encode() + b"\xff\xfe", "\ufffd".encode()])
+def test_a_passage_after_bytes_that_are_no_text_has_its_place_in_the_file(tmp_path: Path, odd: bytes) -> None:
+    data = odd + b" x\n\n" + b"Filler stands here. " * 60 + b"\n\nquoll 1 here\n"
+    (hit,) = Vault(tmp_path, {"n.md": data}).ask("quoll", "exact", passage_bytes=64).hits
+
+    passage = hit.passage
+    assert passage is not None and data[passage.start_byte : passage.end_byte].decode() == passage.text
