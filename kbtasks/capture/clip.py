@@ -365,8 +365,9 @@ def _title_from(url: str, file: str | None) -> str:
 
 
 def _unread(page: Page) -> dict[str, Any]:
-    kind = "a PDF" if page.html[:5] == b"%PDF-" else page.content_type[:100] or "something else"
-    kind = "binary data" if is_binary(page.html) else kind
+    pdf = page.html[:5] == b"%PDF-"
+    kind = "binary data" if is_binary(page.html) else page.content_type[:100] or "something else"
+    message = "it is a PDF, not a web page; kb pdf keeps it" if pdf else f"it is {kind}, not a web page"
     return {
         "encoding": "",
         "encoding_from": "",
@@ -388,7 +389,7 @@ def _unread(page: Page) -> dict[str, Any]:
         "markdown": "",
         "pictures": [],
         "readable": False,
-        "warnings": [{"code": "unsupported", "message": f"it is {kind}, not a web page"}],
+        "warnings": [{"code": "unsupported", "message": message}],
     }
 
 

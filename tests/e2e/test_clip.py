@@ -486,3 +486,13 @@ def test_a_citation_outlives_a_refresh(server: Site, vault: Path) -> None:
     found = kb_json("capture.show", f"sha256:{digits}", cwd=vault)
     assert found["bundle"] == first.data["bundle"] and found["citation"] == shown["citation"]
     assert found["passage"] == {**shown["passage"], "also": [again["bundle"].rpartition("/")[2]]}
+
+
+def test_a_pdf_is_sent_on_to_its_command(vault: Path) -> None:
+    """A PDF whose first bytes are compressed is still called one, and the warning names the command that keeps it."""
+    (vault / "a.pdf").write_bytes(
+        b"%PDF-1.7\n1 0 obj <</Length 4>> stream\n\x00\x01\x02\x03\nendstream endobj\n%%EOF\n"
+    )
+    result = clip(vault, "a.pdf")
+    assert result.data["status"] == "unsupported"
+    assert [item["message"] for item in result.data["warnings"]] == ["it is a PDF, not a web page; kb pdf keeps it"]
