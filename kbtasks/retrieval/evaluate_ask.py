@@ -39,7 +39,13 @@ def asker(view: View, places: Places | None, *, passages: bool) -> Callable[[str
             shown = []
         else:
             request = Request(
-                text, mode=mode, limit=_KEPT, candidates=_KEPT, passage_bytes=512 if passages else 0, graph=False
+                text,
+                mode=mode,
+                limit=_KEPT,
+                candidates=_KEPT,
+                passage_bytes=512 if passages else 0,
+                graph=False,
+                min_match="weak",
             )
             answer = search(view, request)
             ids = [places.document(hit.path, 0) if places is not None else hit.id for hit in answer.hits]

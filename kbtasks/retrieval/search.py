@@ -232,6 +232,12 @@ def _assemble(view: View, request: Request, answer: Answer, found: Ranking, name
         unspaced=tokens.unspaced_share(answer.query.text) > 0.5,
     )
     kept = grades.at_least(found.found, request.min_match)
+    if not answer.answerable and not request.min_match and answer.mode == "hybrid":
+        worded = [each for each in kept if each.coverage or each.identity]  # near in meaning only is no answer here
+        if len(worded) < len(kept):
+            words = f"{len(kept) - len(worded)} notes near in meaning only are left out (--min-match weak)"
+            answer.query.notes.append(words)
+            kept = worded
     answer.total = len(kept)
     if request.current or request.prefer_current:
         kept = _prefer(connection, request, kept)
