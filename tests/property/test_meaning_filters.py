@@ -77,7 +77,7 @@ def test_a_filtered_search_is_the_unfiltered_one_without_the_others(vault: Vault
         paths = {path for rowid, path in view.connection.execute("SELECT rowid, path FROM note") if rowid in allowed}
 
         def ask(mode: str, limit: int, **wishes: Any) -> list[Any]:
-            answer = search(view, Request(text, mode=mode, limit=limit, graph=False, **wishes))
+            answer = search(view, Request(text, mode=mode, limit=limit, graph=False, min_match="weak", **wishes))
             assert not answer.partial and [lane.status for lane in answer.lanes] == ["ready"] * len(answer.lanes)
             assert answer.total == len(answer.hits) or answer.truncated
             return answer.hits
