@@ -233,11 +233,7 @@ def _assemble(view: View, request: Request, answer: Answer, found: Ranking, name
     )
     kept = grades.at_least(found.found, request.min_match)
     if not answer.answerable and not request.min_match and answer.mode == "hybrid":
-        worded = [each for each in kept if each.coverage or each.identity]  # near in meaning only is no answer here
-        if len(worded) < len(kept):
-            words = f"{len(kept) - len(worded)} notes near in meaning only are left out (--min-match weak)"
-            answer.query.notes.append(words)
-            kept = worded
+        kept = _without_meaning_only(answer, kept)
     answer.total = len(kept)
     if request.current or request.prefer_current:
         kept = _prefer(connection, request, kept)
@@ -246,6 +242,15 @@ def _assemble(view: View, request: Request, answer: Answer, found: Ranking, name
     chosen = kept[: request.limit]
     answer.truncated = len(kept) > len(chosen)
     answer.hits = _hits(connection, request, answer, found, chosen)
+
+
+def _without_meaning_only(answer: Answer, kept: list[Found]) -> list[Found]:
+    """Where nothing answers, only the notes that share a word with the query; how many others there were is said."""
+    worded = [each for each in kept if each.coverage or each.identity]
+    if len(worded) < len(kept):
+        left = len(kept) - len(worded)
+        answer.query.notes.append(f"{left} notes near in meaning only are left out (--min-match weak)")
+    return worded
 
 
 def _identity_rank(each: Found) -> int:

@@ -133,7 +133,8 @@ def test_a_title_is_one_line_in_lists(memory: Memory) -> None:
 def test_a_misspelt_provider_key_is_an_error(memory: Memory) -> None:
     memory.put(EXAMPLE)
     for more in ([], ["--dry-run"]):
-        memory("resource.gc", "--abandon", "0" * 64, *more, code=4)
+        answer = memory("resource.gc", "--abandon", "0" * 64, *more, code=4)
+        assert answer["error"]["code"] == "not-found"
 
 
 @pytest.mark.parametrize(
